@@ -1,0 +1,78 @@
+"""The database, unbound until an application opens it."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from sqlalchemy import Engine, create_engine, event
+from sqlalchemy.orm import Session, sessionmaker
+
+BUSY_TIMEOUT_MS = 10_000
+
+
+class Database:
+    """One engine and its sessions. SQLite is set up for many threads: WAL, short writing transactions."""
+
+    def __init__(self) -> None:
+        self._engine: Engine | None = None
+        self._sessions: sessionmaker[Session] | None = None
+
+    def open(self, url: str) -> None:
+        """Bind to a database URL; called once, before the first session."""
+        self._engine = create_engine(url, pool_size=32, max_overflow=256, pool_pre_ping=not url.startswith("sqlite"))
+        if url.startswith("sqlite"):
+            event.listen(self._engine, "connect", _set_up_sqlite)
+            event.listen(self._engine, "begin", _begin)
+        self._sessions = sessionmaker(self._engine, expire_on_commit=False)
+
+    def close(self) -> None:
+        """Give every connection back."""
+        if self._engine is not None:
+            self._engine.dispose()
+
+    @property
+    def engine(self) -> Engine:
+        """The engine; RuntimeError before `open`."""
+        if self._engine is None:
+            raise RuntimeError("the database is not open")
+        return self._engine
+
+    @contextmanager
+    def read(self) -> Iterator[Session]:
+        """A session for reading; nothing is committed."""
+        with self._new() as session:
+            yield session
+
+    @contextmanager
+    def write(self) -> Iterator[Session]:
+        """A writing transaction, begun IMMEDIATE, committed at the end; keep it short: no model or tool call inside."""
+        with self._new() as session:
+            session.connection(execution_options={"nanoclaw_write": True})
+            yield session
+            session.commit()
+
+    def _new(self) -> Session:
+        if self._sessions is None:
+            raise RuntimeError("the database is not open")
+        return self._sessions()
+
+
+def _set_up_sqlite(connection: Any, _record: Any) -> None:
+    # Transactions are begun by us (`_begin`), not by the driver: a read that turns into a write would fail at once.
+    connection.isolation_level = None
+    cursor = connection.cursor()
+    cursor.execute("PRAGMA journal_mode=WAL")
+    cursor.execute("PRAGMA foreign_keys=ON")
+    cursor.execute(f"PRAGMA busy_timeout={BUSY_TIMEOUT_MS}")
+    cursor.execute("PRAGMA synchronous=NORMAL")
+    # One connection, the run writer's, does the checkpoints: SQLite up to 3.51.2 has a rare WAL-reset race.
+    cursor.execute("PRAGMA wal_autocheckpoint=0")
+    cursor.close()
+
+
+def _begin(connection: Any) -> None:
+    writing = connection.get_execution_options().get("nanoclaw_write")
+    connection.exec_driver_sql("BEGIN IMMEDIATE" if writing else "BEGIN")
+
+
+db = Database()

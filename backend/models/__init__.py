@@ -1,0 +1,14 @@
+"""The tables. One file a subject; times are UTC, ids UUIDv7 strings, order by integer position, money in micro-units."""
+
+from .accounts import ApiToken, LoginCode, User
+from .base import Base
+from .chat import Conversation, Message
+from .files import FileChange
+from .projects import Project
+from .runs import Run, RunEvent, Step, ToolCall
+from .settings import ModelProvider, Setting, ToolSetting
+
+__all__ = [
+    "ApiToken", "Base", "Conversation", "FileChange", "LoginCode", "Message", "ModelProvider", "Project",
+    "Run", "RunEvent", "Setting", "Step", "ToolCall", "ToolSetting", "User",
+]  # fmt: skip

@@ -1,0 +1,54 @@
+"""Conversations and the tree of their messages."""
+
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import Boolean, Float, ForeignKey, Index, Integer, String, Text, UniqueConstraint
+from sqlalchemy.orm import Mapped, mapped_column
+
+from .base import Base, Identified
+
+
+class Conversation(Identified, Base):
+    """A conversation, inside a project or outside; `frontier` is what the request builder remembers."""
+
+    __tablename__ = "conversations"
+    __table_args__ = (Index("ix_conversations_owner_updated", "owner_id", "updated_at"),)
+    owner_id: Mapped[str] = mapped_column(ForeignKey("users.id"))
+    project_id: Mapped[str | None] = mapped_column(ForeignKey("projects.id"), index=True)
+    title: Mapped[str] = mapped_column(String(300), default="")
+    model: Mapped[str | None] = mapped_column(String(200))
+    system_prompt: Mapped[str | None] = mapped_column(Text)
+    temperature: Mapped[float | None] = mapped_column(Float)
+    max_tokens: Mapped[int | None]
+    thinking: Mapped[bool | None] = mapped_column(Boolean)
+    active_leaf_id: Mapped[str | None] = mapped_column(String(36))
+    last_position: Mapped[int] = mapped_column(Integer, default=0)
+    frontier: Mapped[dict[str, Any] | None]
+    updated_at: Mapped[datetime]
+    deleted_at: Mapped[datetime | None]
+
+
+class Message(Identified, Base):
+    """One message. `parent_id` makes the tree; `position` rises within the conversation."""
+
+    __tablename__ = "messages"
+    __table_args__ = (
+        UniqueConstraint("conversation_id", "position"),
+        UniqueConstraint("conversation_id", "client_id", name="uq_messages_client_id"),
+    )
+    conversation_id: Mapped[str] = mapped_column(ForeignKey("conversations.id", ondelete="CASCADE"))
+    parent_id: Mapped[str | None] = mapped_column(String(36), index=True)
+    position: Mapped[int]
+    role: Mapped[str] = mapped_column(String(20))
+    state: Mapped[str] = mapped_column(String(20), default="sent")
+    content: Mapped[str] = mapped_column(Text, default="")
+    reasoning: Mapped[str] = mapped_column(Text, default="")
+    blocks: Mapped[list[Any]] = mapped_column(default=list)
+    attachments: Mapped[list[Any]] = mapped_column(default=list)
+    model: Mapped[str] = mapped_column(String(200), default="")
+    usage: Mapped[dict[str, Any] | None]
+    error: Mapped[dict[str, Any] | None]
+    run_id: Mapped[str | None] = mapped_column(String(36), index=True)
+    client_id: Mapped[str | None] = mapped_column(String(100))
+    options: Mapped[dict[str, Any] | None]

@@ -1,0 +1,132 @@
+"""The `@tool` decorator: turns one function into a registered tool."""
+
+import re
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, TypedDict, Unpack
+
+from .core import (
+    DEFAULT_TIMEOUT_SECONDS,
+    FAIL_FAST,
+    Handler,
+    JsonObject,
+    OnFailure,
+    RetryPolicy,
+    Risk,
+    ToolDefinition,
+    ToolParam,
+    registry,
+)
+
+TOOL_NAME = re.compile(r"^[a-zA-Z0-9_-]{1,64}$")
+EMPTY_SCHEMA: JsonObject = {"type": "object", "properties": {}}
+
+
+class ToolOptions(TypedDict, total=False):
+    """What `@tool` takes beside name, description, parameters and category."""
+
+    read_only: bool
+    concurrency_safe: bool
+    cacheable: bool
+    cache_ttl: float | None
+    idempotent: bool
+    pure: bool
+    inline: bool
+    needs: Iterable[str] | Mapping[str, str]
+    timeout: float
+    scopes: Iterable[str]
+    egress: bool
+    risk: Risk
+    retry: RetryPolicy | None
+    on_failure: OnFailure
+    summarize: Callable[[JsonObject, Any], str] | None
+    unavailable: Callable[[], str | None] | None
+
+
+def tool(
+    name: str,
+    description: str,
+    parameters: JsonObject | list[ToolParam] | None = None,
+    category: str = "custom",
+    **options: Unpack[ToolOptions],
+) -> Callable[[Handler], Handler]:
+    """Register the decorated `function(arguments: dict) -> dict` as a tool.
+
+    Raises ValueError for a name that models do not accept.
+    """
+
+    def decorate(handler: Handler) -> Handler:
+        definition = define(name, description, parameters, handler, category, **options)
+        handler.definition = definition  # type: ignore[attr-defined]
+        registry.register(definition)
+        return handler
+
+    return decorate
+
+
+def define(
+    name: str,
+    description: str,
+    parameters: JsonObject | list[ToolParam] | None,
+    handler: Handler,
+    category: str = "custom",
+    **options: Unpack[ToolOptions],
+) -> ToolDefinition:
+    """Build a definition with the defaults that follow from `read_only`, without registering it."""
+    if not TOOL_NAME.match(name):
+        raise ValueError(f"tool name {name!r}: use 1 to 64 letters, digits, _ or -")
+    read_only = options.get("read_only", False)
+    pure = options.get("pure", False)
+    egress = options.get("egress", False)
+    needs = _needs(name, options.get("needs"))
+    return ToolDefinition(
+        name=name,
+        description=description,
+        parameters=_schema(parameters),
+        handler=handler,
+        category=category,
+        read_only=read_only or pure,
+        concurrency_safe=options.get("concurrency_safe", read_only or pure),
+        cacheable=options.get("cacheable", read_only or pure),
+        cache_ttl=options.get("cache_ttl"),
+        idempotent=options.get("idempotent", read_only or pure),
+        pure=pure,
+        inline=options.get("inline", False),
+        needs=needs,
+        timeout=options.get("timeout", DEFAULT_TIMEOUT_SECONDS),
+        scopes=frozenset(options.get("scopes", _scopes(needs, egress))),
+        egress=egress,
+        risk=options.get("risk", "low" if read_only or pure else "medium"),
+        retry=options.get("retry"),
+        on_failure=options.get("on_failure", FAIL_FAST),
+        summarize=options.get("summarize"),
+        unavailable=options.get("unavailable"),
+    )
+
+
+def _schema(parameters: JsonObject | list[ToolParam] | None) -> JsonObject:
+    if parameters is None:
+        return dict(EMPTY_SCHEMA)
+    if isinstance(parameters, list):
+        return {
+            "type": "object",
+            "properties": {p.name: p.to_schema() for p in parameters},
+            "required": [p.name for p in parameters if p.required],
+        }
+    return parameters
+
+
+def _needs(name: str, given: Iterable[str] | Mapping[str, str] | None) -> tuple[tuple[str, str], ...]:
+    if given is None:
+        if name.startswith("file_"):
+            return (("project_id", "project_id"),)
+        if name == "multi_agent":
+            return (("model", "_model"), ("project_id", "_project_id"))
+        return ()
+    if isinstance(given, Mapping):
+        return tuple(given.items())
+    return tuple((key, key) for key in given)
+
+
+def _scopes(needs: tuple[tuple[str, str], ...], egress: bool) -> set[str]:
+    scopes = {"project"} if any(key == "project_id" for key, _ in needs) else set()
+    return scopes | ({"network"} if egress else set())
