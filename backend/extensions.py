@@ -1,10 +1,11 @@
 """The database, unbound until an application opens it."""
 
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from sqlalchemy import Engine, create_engine, event
+from sqlalchemy import Connection, Engine, create_engine, event
 from sqlalchemy.orm import Session, sessionmaker
 
 BUSY_TIMEOUT_MS = 10_000
@@ -16,6 +17,8 @@ class Database:
     def __init__(self) -> None:
         self._engine: Engine | None = None
         self._sessions: sessionmaker[Session] | None = None
+        # SQLite has one writer: waiting here is fair and wakes at once, its own busy handler polls.
+        self._writing = threading.Lock()
 
     def open(self, url: str) -> None:
         """Bind to a database URL; called once, before the first session."""
@@ -46,10 +49,16 @@ class Database:
     @contextmanager
     def write(self) -> Iterator[Session]:
         """A writing transaction, begun IMMEDIATE, committed at the end; keep it short: no model or tool call inside."""
-        with self._new() as session:
+        with self._writing, self._new() as session:
             session.connection(execution_options={"nanoclaw_write": True})
             yield session
             session.commit()
+
+    @contextmanager
+    def transaction(self, connection: Connection) -> Iterator[Connection]:
+        """The same on a connection that its owner keeps (the run writer's)."""
+        with self._writing, connection.begin():
+            yield connection
 
     def _new(self) -> Session:
         if self._sessions is None:

@@ -152,6 +152,7 @@ class Event:
     data: JsonObject
     run_id: str = ""
     seq: int = 0
+    text: str = field(default="", compare=False, repr=False)  # `data` as JSON, once a store has made it
 
 
 @dataclass(slots=True)

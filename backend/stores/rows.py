@@ -1,0 +1,157 @@
+"""How the engine's records become rows: one function for each kind of record."""
+
+import json
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import Connection, case, insert, select, update
+from sqlalchemy.dialects import postgresql, sqlite
+
+from ..agent.types import CallRecord, JsonObject, MessageRecord, Record, RunRecord, StepRecord
+from ..ids import utc_now
+from ..models import Conversation, Message, Run, Step, ToolCall
+from . import search_index
+
+Placed = dict[str, JsonObject]
+
+
+def write(connection: Connection, record: Record, blob: str | None, placed: Placed) -> None:
+    """Write one record; `placed` gets position and siblings of each message, by its id."""
+    if isinstance(record, RunRecord):
+        _write_run(connection, record)
+    elif isinstance(record, StepRecord):
+        _upsert(connection, Step, ("run_id", "index"), _step_values(record))
+    elif isinstance(record, CallRecord):
+        _upsert(connection, ToolCall, ("run_id", "id"), _call_values(record, blob))
+    else:
+        placed[record.id] = _write_message(connection, record)
+
+
+def moment(text: str | None) -> datetime | None:
+    """A timestamp of the contract as a moment."""
+    return datetime.fromisoformat(text) if text else None
+
+
+def _write_run(connection: Connection, record: RunRecord) -> None:
+    values: JsonObject = {
+        "status": record.status,
+        "stop_reason": record.stop_reason,
+        "output": record.output,
+        "error": record.error,
+        "step_count": record.step_count,
+        "started_at": moment(record.started_at),
+        "finished_at": moment(record.finished_at),
+    }
+    if record.usage is not None:
+        usage = record.usage
+        values |= {
+            "prompt_tokens": usage.prompt_tokens,
+            "completion_tokens": usage.completion_tokens,
+            "cost_micros": usage.cost_micros,
+            "currency": usage.currency,
+        }
+    values = {name: value for name, value in values.items() if value is not None}
+    if record.finished_at:
+        values |= {"lease_owner": None, "lease_expires_at": None}
+    if values:
+        connection.execute(update(Run).where(Run.id == record.id).values(values))
+
+
+def _step_values(record: StepRecord) -> JsonObject:
+    return {
+        "run_id": record.run_id,
+        "index": record.index,
+        "status": record.status,
+        "reasoning": record.reasoning,
+        "text": record.text,
+        "finish_reason": record.finish_reason,
+        "model": record.model,
+        "model_calls": record.model_calls,
+        "usage": record.usage.to_json(),
+        "reasoning_fields": record.reasoning_fields,
+        "started_at": record.started_at,
+        "finished_at": record.finished_at,
+    }
+
+
+def _call_values(record: CallRecord, blob: str | None) -> JsonObject:
+    call = record.call
+    request = record.request
+    return {
+        "run_id": record.run_id,
+        "id": call["id"],
+        "step": record.step,
+        "position": record.position,
+        "name": call["function"]["name"],
+        "status": call["status"],
+        "cached": bool(call.get("cached")),
+        "execution_time": call.get("execution_time"),
+        "call": {name: value for name, value in call.items() if name != "result"},
+        "request": request.to_openai_tool_call() if request else None,
+        "result": call.get("result"),
+        "result_blob": blob,
+        "idempotent": record.idempotent,
+        "started_at": call.get("started_at"),
+        "finished_at": call.get("finished_at"),
+    }
+
+
+def _upsert(connection: Connection, table: type[Any], key: tuple[str, ...], values: JsonObject) -> None:
+    make = sqlite.insert if connection.dialect.name == "sqlite" else postgresql.insert
+    statement = make(table).values(values)
+    changed = {name: statement.excluded[name] for name in values if name not in key}
+    connection.execute(statement.on_conflict_do_update(index_elements=list(key), set_=changed))
+
+
+def _write_message(connection: Connection, record: MessageRecord) -> JsonObject:
+    # The reader's branch follows the answer only if they are still on the branch that was asked.
+    follows = case(
+        (Conversation.active_leaf_id.is_(None), record.id),
+        (Conversation.active_leaf_id == record.parent_id, record.id),
+        else_=Conversation.active_leaf_id,
+    )
+    place = connection.execute(
+        update(Conversation)
+        .where(Conversation.id == record.conversation_id)
+        .values(last_position=Conversation.last_position + 1, active_leaf_id=follows, updated_at=utc_now())
+        .returning(Conversation.last_position, Conversation.project_id)
+    ).one()
+    values = _message_values(record, place.last_position)
+    changed = connection.execute(update(Message).where(Message.id == record.id).values(values))
+    if not changed.rowcount:
+        created = moment(record.created_at) or utc_now()
+        connection.execute(insert(Message).values(**values, id=record.id, created_at=created))
+        search_index.add_message(connection, record.id, record.conversation_id, place.project_id, record.content)
+    siblings = connection.scalars(
+        select(Message.id)
+        .where(Message.conversation_id == record.conversation_id, Message.parent_id == record.parent_id)
+        .order_by(Message.position)
+    ).all()
+    return {"position": place.last_position, "siblings": list(siblings) if record.parent_id else [record.id]}
+
+
+def _message_values(record: MessageRecord, position: int) -> JsonObject:
+    values: JsonObject = {
+        "conversation_id": record.conversation_id,
+        "parent_id": record.parent_id,
+        "position": position,
+        "role": record.role,
+        "state": record.state,
+        "content": record.content,
+        "run_id": record.run_id,
+    }
+    if record.role == "assistant":
+        values |= {
+            "reasoning": record.reasoning,
+            "blocks": record.blocks,
+            "model": record.model,
+            "usage": record.usage,
+            "error": record.error,
+            "attachments": record.attachments,
+        }
+    return values
+
+
+def dumps(value: Any) -> str:
+    """JSON as it is stored and streamed: compact, not ASCII-escaped."""
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))

@@ -1,0 +1,58 @@
+"""The state of one run in the database, as the engine's `StateStore`."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from sqlalchemy import select, update
+
+from ..agent.ports import Tell
+from ..agent.types import Event, Record, WaitingMessage
+from ..extensions import Database
+from ..models import Conversation, Message
+from .writer import Batch, RunWriter
+
+
+class SqlRunStore:
+    """Writes under one lease: a worker that lost it gets LeaseLost and can change nothing more."""
+
+    def __init__(self, database: Database, writer: RunWriter, run_id: str, epoch: int, conversation_id: str | None):
+        self._db = database
+        self._writer = writer
+        self._run_id = run_id
+        self._epoch = epoch
+        self._conversation_id = conversation_id
+
+    def record(self, rows: Sequence[Record], events: Sequence[Event], tell: Tell, *, wait: bool = True) -> None:
+        """Commit rows and events together, then tell; see `StateStore`."""
+        batch = Batch(self._run_id, self._epoch, rows, list(events), tell, durable=wait)
+        self._writer.submit(batch, wait)
+
+    def waiting_messages(self, limit: int) -> list[WaitingMessage]:
+        """Queued user messages of the conversation, oldest first."""
+        if self._conversation_id is None:
+            return []
+        query = (
+            select(Message.id, Message.content, Message.attachments)
+            .where(Message.conversation_id == self._conversation_id, Message.state == "queued")
+            .order_by(Message.position)
+            .limit(limit)
+        )
+        with self._db.read() as session:
+            return [WaitingMessage(row.id, row.content, tuple(row.attachments)) for row in session.execute(query)]
+
+    def get_task_state(self, key: str) -> Any:
+        """The conversation's value of that key, or None."""
+        if self._conversation_id is None:
+            return None
+        with self._db.read() as session:
+            state = session.scalar(select(Conversation.frontier).where(Conversation.id == self._conversation_id))
+        return (state or {}).get(key)
+
+    def set_task_state(self, key: str, value: Any) -> None:
+        """Keep a value for the conversation."""
+        if self._conversation_id is None:
+            return
+        with self._db.write() as session:
+            row = Conversation.id == self._conversation_id
+            state = session.scalar(select(Conversation.frontier).where(row)) or {}
+            session.execute(update(Conversation).where(row).values(frontier={**state, key: value}))
