@@ -3,8 +3,7 @@
 import threading
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, NamedTuple, TypeVar
 
 from sqlalchemy import select
 
@@ -21,8 +20,7 @@ FINAL = "run.finished"
 T = TypeVar("T")
 
 
-@dataclass(frozen=True, slots=True)
-class LoggedEvent:
+class LoggedEvent(NamedTuple):
     """One event as a viewer gets it; `data` is JSON text."""
 
     seq: int
@@ -193,8 +191,7 @@ def _unbroken(events: list[LoggedEvent], last: int) -> list[LoggedEvent]:
     return events[:count]
 
 
-@dataclass(frozen=True, slots=True)
-class Changed:
+class Changed(NamedTuple):
     """Something that a user may see has changed."""
 
     type: str

@@ -1,30 +1,45 @@
 """The state of one run in the database, as the engine's `StateStore`."""
 
+import threading
 from collections.abc import Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 from sqlalchemy import select, update
 
 from ..agent.ports import Tell
-from ..agent.types import Event, Record, WaitingMessage
+from ..agent.types import CallRecord, Event, Record, StepRecord, WaitingMessage
+from ..errors import LeaseLost
 from ..extensions import Database
 from ..models import Conversation, Message
 from .writer import Batch, RunWriter
 
 
+@dataclass(frozen=True, slots=True)
+class RunPlace:
+    """Which run is written, under which lease; `handover` is set when its worker must let it go."""
+
+    run_id: str
+    epoch: int
+    conversation_id: str | None
+    handover: threading.Event = field(default_factory=threading.Event)
+
+
 class SqlRunStore:
     """Writes under one lease: a worker that lost it gets LeaseLost and can change nothing more."""
 
-    def __init__(self, database: Database, writer: RunWriter, run_id: str, epoch: int, conversation_id: str | None):
+    def __init__(self, database: Database, writer: RunWriter, place: RunPlace) -> None:
         self._db = database
         self._writer = writer
-        self._run_id = run_id
-        self._epoch = epoch
-        self._conversation_id = conversation_id
+        self._place = place
+        self._conversation_id = place.conversation_id
 
     def record(self, rows: Sequence[Record], events: Sequence[Event], tell: Tell, *, wait: bool = True) -> None:
         """Commit rows and events together, then tell; see `StateStore`."""
-        batch = Batch(self._run_id, self._epoch, rows, list(events), tell, durable=wait)
+        if self._place.handover.is_set() and any(_begins_work(row) for row in rows):
+            # What has begun may finish and be recorded; the next worker begins what comes after.
+            raise LeaseLost("The run is handed over.")
+        batch = Batch(self._place.run_id, self._place.epoch, rows, list(events), tell, durable=wait)
         self._writer.submit(batch, wait)
 
     def waiting_messages(self, limit: int) -> list[WaitingMessage]:
@@ -56,3 +71,9 @@ class SqlRunStore:
             row = Conversation.id == self._conversation_id
             state = session.scalar(select(Conversation.frontier).where(row)) or {}
             session.execute(update(Conversation).where(row).values(frontier={**state, key: value}))
+
+
+def _begins_work(record: Record) -> bool:
+    if isinstance(record, StepRecord):
+        return record.status == "running" and not record.model_calls
+    return isinstance(record, CallRecord) and record.call["status"] in ("pending", "executing")

@@ -1,0 +1,139 @@
+"""From a run's row to what the engine needs: its spec, its provider, its store."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from sqlalchemy import select
+from sqlalchemy.orm import Session
+
+from ...agent.guardrails import GuardrailConfig
+from ...agent.ports import LLMProvider
+from ...agent.types import CallRecord, JsonObject, Resume, RunKind, RunSpec, StepRecord, ToolCallRequest, Usage
+from ...agent.types import Message as Turn
+from ...errors import NotFound
+from ...models import Conversation, Project, Run, Step, ToolCall, User
+from ..runtime import Runtime
+from . import offers, transcript
+from .prompt import system_prompt
+
+OFFLINE_MODEL = "offline"
+SLASHES = ("/", "／")
+# Room kept free in the model's window for its answer.
+ANSWER_TOKENS = 8_000
+LEAST_BUDGET_TOKENS = 4_000
+
+
+@dataclass(frozen=True, slots=True)
+class Assembled:
+    """A run ready to be executed."""
+
+    spec: RunSpec
+    provider: LLMProvider
+    owner_id: str
+    conversation_id: str | None
+
+
+def assemble(runtime: Runtime, run_id: str, again: bool) -> Assembled:
+    """Read everything that the run needs in one short session. Raises NotFound or ModelError."""
+    with runtime.db.read() as session:
+        run = session.get(Run, run_id)
+        if run is None:
+            raise NotFound("This run does not exist.")
+        project = session.get(Project, run.project_id) if run.project_id else None
+        conversation = session.get(Conversation, run.conversation_id) if run.conversation_id else None
+        policy = offers.policies(session, runtime.registry)
+        resolved = runtime.catalogue.resolve(_model(run, runtime))
+        budget = max(resolved.context_window - ANSWER_TOKENS, LEAST_BUDGET_TOKENS)
+        spec = RunSpec(
+            run_id=run.id,
+            kind=_kind(run.kind),
+            transcript=_transcript(session, run, budget, runtime),
+            system_prompt=system_prompt(session.get(User, run.owner_id), project, conversation),
+            model=resolved.model,
+            tools=offers.offered(
+                runtime.registry, policy, project.allowed_tools if project else None, run.options.get("tools")
+            ),
+            limits=GuardrailConfig(**run.limits),
+            policy=policy,
+            user_id=run.owner_id,
+            project_id=run.project_id,
+            conversation_id=run.conversation_id,
+            parent_message_id=run.message_id,
+            temperature=_option(run, "temperature", conversation),
+            max_tokens=_option(run, "max_tokens", conversation),
+            thinking=_option(run, "thinking", conversation),
+            token_budget=budget,
+            resume=_resume(session, run) if again else None,
+        )
+        return Assembled(spec, resolved.provider, run.owner_id, run.conversation_id)
+
+
+def is_command(text: str, runtime: Runtime) -> bool:
+    """True for `/tool …` as typed by a person: it needs no model."""
+    if not text.startswith(SLASHES):
+        return False
+    words = text[1:].split(None, 1)
+    return bool(words) and (words[0] in ("help", "tools") or runtime.registry.get(words[0]) is not None)
+
+
+def _model(run: Run, runtime: Runtime) -> str | None:
+    return OFFLINE_MODEL if is_command(run.input, runtime) else (run.model or None)
+
+
+def _kind(kind: str) -> RunKind:
+    return "task" if kind == "task" else "chat"
+
+
+def _option(run: Run, name: str, conversation: Conversation | None) -> Any:
+    """The request's own value, else the conversation's."""
+    value = run.options.get(name)
+    return value if value is not None else getattr(conversation, name, None)
+
+
+def _transcript(session: Session, run: Run, budget: int, runtime: Runtime) -> tuple[Turn, ...]:
+    if run.message_id is None:
+        return (Turn("user", run.input, key=run.id),)
+    return transcript.load(session, run.message_id, budget, runtime.registry)
+
+
+def _resume(session: Session, run: Run) -> Resume:
+    steps = session.scalars(select(Step).where(Step.run_id == run.id).order_by(Step.index)).all()
+    calls = session.scalars(
+        select(ToolCall).where(ToolCall.run_id == run.id).order_by(ToolCall.step, ToolCall.position)
+    ).all()
+    return Resume(tuple(_step(s) for s in steps), tuple(_call(c) for c in calls))
+
+
+def _step(row: Step) -> StepRecord:
+    return StepRecord(
+        run_id=row.run_id,
+        index=row.index,
+        status="completed" if row.status == "completed" else "running",
+        reasoning=row.reasoning,
+        text=row.text,
+        finish_reason=row.finish_reason,
+        model=row.model,
+        model_calls=row.model_calls,
+        usage=_usage(row.usage),
+        reasoning_fields=row.reasoning_fields,
+        started_at=row.started_at,
+        finished_at=row.finished_at,
+    )
+
+
+def _usage(stored: JsonObject) -> Usage:
+    known = ("prompt_tokens", "completion_tokens", "cost_micros", "currency")
+    return Usage(**{name: stored[name] for name in known if name in stored})
+
+
+def _call(row: ToolCall) -> CallRecord:
+    stored = row.request or {}
+    function = row.call["function"]
+    request = ToolCallRequest(
+        id=str(row.call.get("provider_id") or row.id),
+        name=function["name"],
+        arguments=function["arguments"],
+        extra_content=stored.get("extra_content"),
+    )
+    call = {**row.call, "result": row.result}
+    return CallRecord(row.run_id, row.step, row.position, call, row.idempotent, request)

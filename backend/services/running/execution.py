@@ -1,0 +1,132 @@
+"""Executing one claimed run: the engine over the database, and what follows its end."""
+
+import logging
+import threading
+from dataclasses import dataclass, field
+
+from sqlalchemy import select, update
+
+from ...agent.core import AgentCore
+from ...agent.ports import StateStore
+from ...agent.types import Event, RunOutcome, RunRecord
+from ...cancel import CancelToken
+from ...channels.log import EventLog
+from ...errors import LeaseLost, NanoClawError
+from ...ids import iso_now, new_id, utc_now
+from ...models import Conversation, Message, Run
+from ...stores.leases import Lease
+from ...stores.sql import RunPlace, SqlRunStore
+from ...stores.writer import RunWriter
+from ..runtime import Runtime
+from .assembly import assemble
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Execution:
+    """What executing runs needs beside the runtime."""
+
+    runtime: Runtime
+    writer: RunWriter
+    events: EventLog
+    handover: threading.Event = field(default_factory=threading.Event)
+
+    def execute(self, lease: Lease, cancelled: CancelToken) -> str | None:
+        """Run to the end; returns the id of the next run to submit, if messages are left waiting.
+
+        Raises LeaseLost when another worker has taken the run over.
+        """
+        owner, conversation_id = self._place(lease.run_id)
+        place = RunPlace(lease.run_id, lease.epoch, conversation_id, self.handover)
+        store = SqlRunStore(self.runtime.db, self.writer, place)
+        self._announce(owner, lease.run_id, conversation_id)
+        try:
+            self._run(lease, store, cancelled)
+        except LeaseLost:
+            raise
+        except NanoClawError as error:
+            self._fail(store, lease.run_id, error)
+        finally:
+            self._announce(owner, lease.run_id, conversation_id)
+        return start_waiting(self.runtime, conversation_id)
+
+    def _run(self, lease: Lease, store: StateStore, cancelled: CancelToken) -> RunOutcome:
+        assembled = assemble(self.runtime, lease.run_id, lease.again)
+        core = AgentCore(assembled.provider, self.runtime.executor, store, self.events)
+        return core.run(assembled.spec, cancelled)
+
+    def _place(self, run_id: str) -> tuple[str, str | None]:
+        with self.runtime.db.read() as session:
+            row = session.execute(select(Run.owner_id, Run.conversation_id).where(Run.id == run_id)).one()
+            return row.owner_id, row.conversation_id
+
+    def _announce(self, owner: str, run_id: str, conversation_id: str | None) -> None:
+        self.runtime.tabs.publish(owner, "run", run_id)
+        if conversation_id:
+            self.runtime.tabs.publish(owner, "conversation", conversation_id)
+
+    def _fail(self, store: StateStore, run_id: str, error: NanoClawError) -> None:
+        """A run that could not be assembled ends with its reason like any other."""
+        log.warning("run %s could not be started: %s", run_id, error.code)
+        shown = {"code": error.code, "message": error.message, "retryable": error.retryable}
+        record = RunRecord(run_id, status="failed", stop_reason="error", error=shown, finished_at=iso_now())
+        ended = Event("run.finished", {"status": "failed", "stop_reason": "error", "error": shown})
+        store.record([record], [ended], self.events.send_progress)
+
+
+def start_waiting(runtime: Runtime, conversation_id: str | None) -> str | None:
+    """When a run has ended and messages still wait, the oldest starts the next run. Returns its id."""
+    if conversation_id is None:
+        return None
+    with runtime.db.write() as session:
+        busy = select(Run.id).where(Run.conversation_id == conversation_id, Run.status.in_(("queued", "running")))
+        if session.scalar(busy.limit(1)):
+            return None
+        waiting = select(Message).where(Message.conversation_id == conversation_id, Message.state == "queued")
+        message = session.scalar(waiting.order_by(Message.position).limit(1))
+        conversation = session.get(Conversation, conversation_id)
+        if message is None or conversation is None or conversation.deleted_at:
+            return None
+        run = _next_run(conversation, message)
+        session.add(run)
+        conversation.last_position += 1
+        message.state, message.run_id = "sent", run.id
+        message.position, message.parent_id = conversation.last_position, conversation.active_leaf_id
+        conversation.active_leaf_id, conversation.updated_at = message.id, utc_now()
+        return run.id
+
+
+def _next_run(conversation: Conversation, message: Message) -> Run:
+    options = dict(message.options or {})
+    limits = options.pop("limits", None) or {}
+    model = options.pop("model", None) or conversation.model or ""
+    return Run(
+        id=new_id(),
+        kind="chat",
+        owner_id=conversation.owner_id,
+        project_id=conversation.project_id,
+        conversation_id=conversation.id,
+        message_id=message.id,
+        model=model,
+        input=message.content,
+        limits=limits,
+        options=options,
+    )
+
+
+def recover_waiting(runtime: Runtime) -> list[str]:
+    """At start: conversations whose messages wait although no run is under way get their next run."""
+    with runtime.db.read() as session:
+        waiting = select(Message.conversation_id).where(Message.state == "queued").distinct()
+        ids = list(session.scalars(waiting))
+    started = (start_waiting(runtime, conversation_id) for conversation_id in ids)
+    return [run_id for run_id in started if run_id]
+
+
+def mark_cancelled(runtime: Runtime, run_id: str) -> None:
+    """Remember the wish to cancel, so that it survives a restart."""
+    with runtime.db.write() as session:
+        session.execute(
+            update(Run).where(Run.id == run_id, Run.cancel_requested_at.is_(None)).values(cancel_requested_at=utc_now())
+        )

@@ -1,0 +1,1 @@
+"""Who executes runs: threads of this process."""
