@@ -96,6 +96,6 @@ def _hand_over(command: str, rest: list[str]) -> int:
     argv = [str(environment.PYTHON), "-m", "backend.cli", command, *rest]
     path = os.pathsep.join(p for p in (str(environment.ROOT), os.environ.get("PYTHONPATH", "")) if p)
     env = {**os.environ, "PYTHONPATH": path}
-    if os.name == "nt":
-        return subprocess.run(argv, env=env, check=False).returncode  # noqa: S603
-    os.execve(argv[0], argv, env)  # noqa: S606 - the same terminal, the same signals
+    if os.name != "nt":
+        os.execve(argv[0], argv, env)  # noqa: S606 - the same process, the same signals
+    return subprocess.run(argv, env=env, check=False).returncode  # noqa: S603

@@ -1,0 +1,142 @@
+"""Wiring: from settings to a running instance and its Flask application; every part is made once, here."""
+
+import logging
+import os
+import socket
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+from flask import Flask
+
+from . import migrations, sandbox
+from .channels.log import EventLog, TabEvents
+from .extensions import Database
+from .llm.catalogue import Catalogue
+from .net import Fetcher, FetchSettings
+from .net.search import search_backend
+from .routes import register_routes
+from .services import instance as instance_folder
+from .services import providers
+from .services.auth import ensure_owner
+from .services.running.children import ChildRuns
+from .services.running.execution import Execution
+from .services.runtime import Runtime
+from .services.workspaces import Workspaces
+from .settings import Settings
+from .stores.leases import Leases
+from .stores.writer import RunWriter
+from .tools import ToolExecutor, init_tools, register_service, registry
+from .workers.local import LocalQueue
+from .workspace import BlobStore
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(slots=True)
+class Instance:
+    """One running instance: its runtime, and the parts that are started and stopped."""
+
+    runtime: Runtime
+    queue: LocalQueue
+    writer: RunWriter
+    events: EventLog
+    tabs: TabEvents
+
+    def start(self) -> None:
+        """Begin to work on runs."""
+        self.queue.start()
+
+    def stop(self) -> None:
+        """End streams, hand runs over, write what is left, close the database."""
+        self.events.close()
+        self.tabs.close()
+        self.queue.stop()
+        self.writer.close()
+        self.runtime.db.close()
+
+
+def prepare(settings: Settings) -> Settings:
+    """Make the instance folder and bring its database up to date; safe to call in a process that will fork."""
+    settings = instance_folder.prepare(settings)
+    database = Database()
+    database.open(settings.database)
+    try:
+        backup = migrations.upgrade(database.engine, settings.instance / "backups")
+        if backup:
+            log.warning("the database was migrated; a backup of the old one is backups/%s", backup)
+        ensure_owner(database)
+    finally:
+        database.close()
+    instance_folder.protect_database(settings)
+    return settings
+
+
+def build(settings: Settings) -> Instance:
+    """Wire one instance from prepared settings; nothing runs before `start`."""
+    database = Database()
+    database.open(settings.database)
+    blobs = BlobStore(settings.instance / "blobs")
+    writer = RunWriter(database, lambda text: blobs.put(text.encode("utf-8")))
+    events, tabs = EventLog(database), TabEvents()
+    sandbox.require(settings.sandbox)
+    tool_errors = init_tools(settings.instance / "tools")
+    runtime = Runtime(
+        settings=settings,
+        db=database,
+        blobs=blobs,
+        queue=None,  # type: ignore[arg-type] - the queue needs the runtime: set below
+        events=events,
+        tabs=tabs,
+        catalogue=Catalogue([]),
+        executor=ToolExecutor(registry=registry),
+        registry=registry,
+        tool_errors=tool_errors,
+    )
+    runtime.reload_models = partial(_load_models, runtime)
+    runtime.reload_models()
+    execution = Execution(runtime, writer, events)
+    queue = LocalQueue(execution, Leases(database, f"{socket.gethostname()}:{os.getpid()}"[:60]), settings.runs)
+    runtime.queue = queue
+    runtime.readiness = partial(_readiness, runtime, queue)
+    _offer_services(runtime, execution)
+    return Instance(runtime, queue, writer, events, tabs)
+
+
+def create_app(instance: Instance) -> Flask:
+    """The Flask application over an instance."""
+    app = Flask("backend", static_folder=None)
+    app.extensions["nanoclaw"] = instance.runtime
+    register_routes(app)
+    return app
+
+
+def starter(settings: Settings) -> Callable[[], tuple[Flask, Callable[[], None]]]:
+    """What the serving process calls: builds and starts the instance; gives the app and how to stop it."""
+
+    def start() -> tuple[Flask, Callable[[], None]]:
+        instance = build(settings)
+        app = create_app(instance)
+        instance.start()
+        return app, instance.stop
+
+    return start
+
+
+def _load_models(runtime: Runtime) -> None:
+    runtime.catalogue = providers.catalogue(runtime)
+
+
+def _offer_services(runtime: Runtime, execution: Execution) -> None:
+    settings = runtime.settings
+    fetcher = Fetcher(FetchSettings(allow=settings.fetch_allow, proxy=settings.fetch_proxy, own_ports=(settings.port,)))
+    register_service("workspaces", Workspaces(runtime))
+    register_service("fetcher", fetcher)
+    register_service("search", search_backend(settings.search_url, fetcher))
+    register_service("runs", ChildRuns(execution))
+    register_service("llm_client", runtime.catalogue)
+
+
+def _readiness(runtime: Runtime, queue: LocalQueue) -> dict[str, Any]:
+    return {"queue": queue.depth(), "sandbox": sandbox.walls(), "database": {"revision": migrations.head()}}
