@@ -1,6 +1,14 @@
 """What every test gets: the `--full` option, and a place for shared fixtures."""
 
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
 import pytest
+
+from backend import migrations
+from backend.extensions import Database
+from backend.models import User
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -16,3 +24,29 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     for item in items:
         if "full" in item.keywords:
             item.add_marker(skip)
+
+
+@pytest.fixture(scope="session")
+def migrated(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A database file brought up to date by the real migrations, to be copied."""
+    path = tmp_path_factory.mktemp("migrated") / "nanoclaw.db"
+    database = Database()
+    database.open(f"sqlite:///{path}")
+    migrations.upgrade(database.engine, path.parent)
+    with database.engine.connect() as connection:
+        connection.exec_driver_sql("PRAGMA wal_checkpoint(TRUNCATE)")
+    database.close()
+    return path
+
+
+@pytest.fixture
+def database(migrated: Path, tmp_path: Path) -> Iterator[Database]:
+    """A fresh, migrated database with one user (`owner`)."""
+    path = tmp_path / "nanoclaw.db"
+    shutil.copy(migrated, path)
+    database = Database()
+    database.open(f"sqlite:///{path}")
+    with database.write() as session:
+        session.add(User(id="owner", name="Owner", role="admin", settings={}))
+    yield database
+    database.close()
