@@ -162,6 +162,12 @@ class FileMissing(FileProblem):
     code = "file_not_found"
 
 
+class FileTaken(FileProblem, Conflict):
+    """Something is already there, or is no longer what the act was meant for."""
+
+    code = "file_conflict"
+
+
 class QuotaExceeded(FileProblem):
     """The project is over its size limit."""
 
