@@ -12,6 +12,8 @@ Failure = Literal["FAIL_FAST", "CACHED_RESULT", "ALTERNATIVE_TOOL", "SKIP", "RET
 
 DEFAULT_TIMEOUT_SECONDS = 60.0
 
+Runner = Callable[["ToolRegistry", str, JsonObject], JsonObject]
+
 
 @dataclass(frozen=True, slots=True)
 class ToolParam:
@@ -63,7 +65,9 @@ class ToolDefinition:
     """A tool as declared; `factory.tool` fills the defaults that follow from `read_only`.
 
     `needs` names the context values that the executor puts into `arguments`, as (context key,
-    argument key) pairs; the model neither sees nor sets them.
+    argument key) pairs; the model neither sees nor sets them. `result_limit` is how many characters
+    of a result the model sees, for tools that page their own results; None is the executor's limit.
+    `summarize(arguments, data)` gives the one line of the card, `unavailable()` a reason or None.
     """
 
     name: str
@@ -85,6 +89,7 @@ class ToolDefinition:
     risk: Risk = "medium"
     retry: RetryPolicy | None = None
     on_failure: OnFailure = FAIL_FAST
+    result_limit: int | None = None
     summarize: Callable[[JsonObject, Any], str] | None = field(default=None, compare=False)
     unavailable: Callable[[], str | None] | None = field(default=None, compare=False)
 
@@ -184,13 +189,24 @@ class ToolRegistry:
     get_all_schemas = list_all
 
     def execute(self, name: str, args: JsonObject) -> JsonObject:
-        """Run one tool with the default executor rules but no context; returns its result as a dict."""
-        from .executor import ToolExecutor  # a registry must be importable without its executor
-
-        return ToolExecutor(registry=self, enable_cache=False).execute_one(name, args)
+        """Run one tool by the executor's rules, with no context and no cache; returns its result as a dict."""
+        return _runner(self, name, args)
 
     def _swap(self, tools: dict[str, ToolDefinition]) -> None:
         self._tools = dict(sorted(tools.items()))
+
+
+def _no_runner(registry: ToolRegistry, name: str, args: JsonObject) -> JsonObject:
+    raise RuntimeError("no executor is loaded: import backend.tools")
+
+
+_runner: Runner = _no_runner
+
+
+def set_runner(runner: Runner) -> None:
+    """The executor, which stands above this module, says here how `ToolRegistry.execute` runs a tool."""
+    global _runner
+    _runner = runner
 
 
 registry = ToolRegistry()

@@ -1,7 +1,9 @@
 """The `@tool` decorator: turns one function into a registered tool."""
 
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import Any, TypedDict, Unpack
 
 from .core import (
@@ -19,6 +21,9 @@ from .core import (
 
 TOOL_NAME = re.compile(r"^[a-zA-Z0-9_-]{1,64}$")
 EMPTY_SCHEMA: JsonObject = {"type": "object", "properties": {}}
+NEVER_CACHED = frozenset({"execute_python", "multi_agent"})  # dice are thrown anew
+
+_collector: ContextVar[list[ToolDefinition] | None] = ContextVar("collector", default=None)
 
 
 class ToolOptions(TypedDict, total=False):
@@ -38,6 +43,7 @@ class ToolOptions(TypedDict, total=False):
     risk: Risk
     retry: RetryPolicy | None
     on_failure: OnFailure
+    result_limit: int | None
     summarize: Callable[[JsonObject, Any], str] | None
     unavailable: Callable[[], str | None] | None
 
@@ -51,16 +57,31 @@ def tool(
 ) -> Callable[[Handler], Handler]:
     """Register the decorated `function(arguments: dict) -> dict` as a tool.
 
-    Raises ValueError for a name that models do not accept.
+    Raises ValueError for a name that models do not accept and TypeError for an unknown option.
     """
 
     def decorate(handler: Handler) -> Handler:
         definition = define(name, description, parameters, handler, category, **options)
         handler.definition = definition  # type: ignore[attr-defined]
-        registry.register(definition)
+        collected = _collector.get()
+        if collected is None:
+            registry.register(definition)
+        else:
+            collected.append(definition)
         return handler
 
     return decorate
+
+
+@contextmanager
+def collecting() -> Iterator[list[ToolDefinition]]:
+    """Within this block `@tool` adds to the yielded list and leaves the registry alone."""
+    found: list[ToolDefinition] = []
+    token = _collector.set(found)
+    try:
+        yield found
+    finally:
+        _collector.reset(token)
 
 
 def define(
@@ -72,8 +93,11 @@ def define(
     **options: Unpack[ToolOptions],
 ) -> ToolDefinition:
     """Build a definition with the defaults that follow from `read_only`, without registering it."""
-    if not TOOL_NAME.match(name):
+    if not TOOL_NAME.fullmatch(name):
         raise ValueError(f"tool name {name!r}: use 1 to 64 letters, digits, _ or -")
+    unknown = options.keys() - ToolOptions.__annotations__.keys()
+    if unknown:
+        raise TypeError(f"tool {name!r}: unknown option {', '.join(sorted(unknown))}")
     read_only = options.get("read_only", False)
     pure = options.get("pure", False)
     egress = options.get("egress", False)
@@ -81,12 +105,12 @@ def define(
     return ToolDefinition(
         name=name,
         description=description,
-        parameters=_schema(parameters),
+        parameters=_without(_schema(parameters), {argument for _, argument in needs}),
         handler=handler,
         category=category,
         read_only=read_only or pure,
         concurrency_safe=options.get("concurrency_safe", read_only or pure),
-        cacheable=options.get("cacheable", read_only or pure),
+        cacheable=options.get("cacheable", read_only or pure) and not _always_fresh(name),
         cache_ttl=options.get("cache_ttl"),
         idempotent=options.get("idempotent", read_only or pure),
         pure=pure,
@@ -98,6 +122,7 @@ def define(
         risk=options.get("risk", "low" if read_only or pure else "medium"),
         retry=options.get("retry"),
         on_failure=options.get("on_failure", FAIL_FAST),
+        result_limit=options.get("result_limit"),
         summarize=options.get("summarize"),
         unavailable=options.get("unavailable"),
     )
@@ -113,6 +138,20 @@ def _schema(parameters: JsonObject | list[ToolParam] | None) -> JsonObject:
             "required": [p.name for p in parameters if p.required],
         }
     return parameters
+
+
+def _without(schema: JsonObject, injected: set[str]) -> JsonObject:
+    """The schema as the model sees it: what the executor fills in is not there."""
+    if injected.isdisjoint(schema.get("properties", {})):
+        return schema
+    shown = {**schema, "properties": {k: v for k, v in schema["properties"].items() if k not in injected}}
+    if "required" in schema:
+        shown["required"] = [name for name in schema["required"] if name not in injected]
+    return shown
+
+
+def _always_fresh(name: str) -> bool:
+    return name.startswith("file_") or name in NEVER_CACHED
 
 
 def _needs(name: str, given: Iterable[str] | Mapping[str, str] | None) -> tuple[tuple[str, str], ...]:

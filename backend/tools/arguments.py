@@ -1,0 +1,88 @@
+"""Reads the argument text of a call: tolerantly for tools that only read, strictly for those that write."""
+
+import ast
+import json
+from typing import Any
+
+import json_repair
+
+from ..errors import InvalidArguments
+from .core import JsonObject
+
+MAX_REPAIR_CHARACTERS = 20_000
+SHOWN_CHARACTERS = 200
+HOW_TO_CALL = 'Send the arguments as one JSON object, for example {"name": "value"}.'
+
+_decoder = json.JSONDecoder(strict=False)  # a raw line break inside a string has only one reading
+
+
+def read_arguments(raw: Any, *, may_repair: bool) -> JsonObject:
+    """The arguments as an object of its own; `raw` is the model's text, or an object already.
+
+    Raises InvalidArguments when no object can be found. Nothing is repaired unless `may_repair`.
+    """
+    if isinstance(raw, str):
+        value = _from_text(raw, may_repair)
+    elif raw is None:
+        return {}
+    else:
+        value = _copied(raw)
+    if isinstance(value, str):  # an object sent as JSON text within JSON text
+        value = _inner_object(value)
+    if value is None:
+        return {}
+    if not isinstance(value, dict):
+        raise InvalidArguments(f"The arguments must be a JSON object, not {_kind(value)}.", suggestion=HOW_TO_CALL)
+    return value
+
+
+def _from_text(text: str, may_repair: bool) -> Any:
+    try:
+        return _decoder.decode(text)
+    except RecursionError:
+        raise InvalidArguments("The arguments are nested too deeply.", suggestion=HOW_TO_CALL) from None
+    except ValueError as error:
+        if not text.strip():
+            return {}
+        repaired = _repaired(text) if may_repair and len(text) <= MAX_REPAIR_CHARACTERS else None
+        if repaired is None:
+            raise InvalidArguments(f"The arguments are not valid JSON: {error}.", suggestion=HOW_TO_CALL) from None
+        return repaired
+
+
+def _repaired(text: str) -> JsonObject | None:
+    if "{" not in text:
+        return None
+    for read in (ast.literal_eval, json_repair.loads):
+        try:
+            value = read(text.strip())
+        except (ValueError, SyntaxError, RecursionError, MemoryError):
+            continue
+        if isinstance(value, dict) and all(isinstance(key, str) for key in value):
+            return value
+    return None
+
+
+def _copied(value: Any) -> Any:
+    try:
+        return json.loads(json.dumps(value))
+    except (TypeError, ValueError, RecursionError):
+        raise InvalidArguments("The arguments hold values that JSON cannot carry.", suggestion=HOW_TO_CALL) from None
+
+
+def _inner_object(text: str) -> Any:
+    try:
+        value = _decoder.decode(text) if text.strip() else {}
+    except (ValueError, RecursionError):
+        return text
+    return value if isinstance(value, dict) else text
+
+
+def _kind(value: Any) -> str:
+    if isinstance(value, bool):
+        return "true or false"
+    if isinstance(value, list):
+        return "a list"
+    if isinstance(value, int | float):
+        return "a number"
+    return f"text ({value[:SHOWN_CHARACTERS]!r})"

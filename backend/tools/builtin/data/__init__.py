@@ -1,0 +1,1 @@
+"""The data tools: calculator, text_process and json_process, pure and bounded."""

@@ -1,0 +1,101 @@
+"""One tool call on its way: what was asked, what became of it, and the contract's CALL."""
+
+import time
+from collections.abc import Hashable
+from datetime import UTC, datetime
+from typing import Any
+
+from .core import JsonObject
+from .plans import Plan
+from .results import Outcome, with_notes
+
+_MILLISECONDS = 1_000_000
+_second: tuple[int, str] = (-1, "")
+
+
+def stamp(milliseconds: int | None = None) -> str:
+    """A moment in ISO 8601 UTC with milliseconds, now by default; cheap, since a second is formatted once."""
+    global _second
+    if milliseconds is None:
+        milliseconds = time.time_ns() // _MILLISECONDS
+    second, rest = divmod(milliseconds, 1000)
+    known, text = _second
+    if known != second:
+        text = datetime.fromtimestamp(second, UTC).strftime("%Y-%m-%dT%H:%M:%S.")
+        _second = (second, text)
+    return f"{text}{rest:03d}Z"
+
+
+class Call:
+    """The state of one call. `outcome` is None until it is settled; `notes` are for the model."""
+
+    __slots__ = (
+        "arguments", "arguments_text", "attempts", "cached", "cached_at", "degraded", "duplicate_of",
+        "execution_time", "expires_at", "finished_at", "flight", "generation", "id", "json", "key", "name",
+        "notes", "outcome", "plan", "provider_id", "queued_ms", "skipped", "started_at", "step",
+    )  # fmt: skip
+
+    def __init__(self, call_id: str, provider_id: str, name: str, step: int) -> None:
+        self.id = call_id
+        self.provider_id = provider_id
+        self.name = name
+        self.step = step
+        self.arguments_text = "{}"
+        self.arguments: JsonObject = {}
+        self.plan: Plan | None = None
+        self.key: Hashable = None
+        self.flight: Hashable = None
+        self.generation = 0
+        self.notes: list[str] = []
+        self.outcome: Outcome | None = None
+        self.skipped = False
+        self.cached = False
+        self.duplicate_of: str | None = None
+        self.cached_at: str | None = None
+        self.expires_at: str | None = None
+        self.attempts = 0
+        self.degraded: str | None = None
+        self.execution_time = 0.0
+        self.queued_ms = 0
+        self.started_at: str | None = None
+        self.finished_at: str | None = None
+        self.json: JsonObject = {}
+
+    def to_json(self, status: str = "executing") -> JsonObject:
+        """The contract's CALL; `status` is used until there is an outcome."""
+        outcome = self.outcome
+        return {
+            "id": self.id,
+            "type": "function",
+            "function": {"name": self.name, "arguments": self.arguments_text},
+            "result": with_notes(outcome.text, self.notes) if outcome else None,
+            "success": outcome.status == "success" if outcome else None,
+            "skipped": self.skipped,
+            "execution_time": self.execution_time,
+            "status": outcome.status if outcome else status,
+            "cached": self.cached,
+            "duplicate_of": self.duplicate_of,
+            "cached_at": self.cached_at,
+            "expires_at": self.expires_at,
+            "attempts": self.attempts,
+            "degraded": self.degraded,
+            "summary": outcome.summary if outcome else "",
+            "queued_ms": self.queued_ms,
+            "result_truncated": outcome.full is not None if outcome else False,
+            "result_size": outcome.size if outcome else 0,
+            "provider_id": self.provider_id,
+            "step": self.step,
+            "started_at": self.started_at,
+            "finished_at": self.finished_at,
+        }
+
+
+def request_parts(request: Any) -> tuple[str, str, Any]:
+    """Id, name and raw arguments of a model's call, whatever is missing."""
+    if not isinstance(request, dict):
+        return "", "", request
+    function = request.get("function")
+    if not isinstance(function, dict):
+        function = request
+    call_id, name = request.get("id"), function.get("name")
+    return call_id if isinstance(call_id, str) else "", name if isinstance(name, str) else "", function.get("arguments")

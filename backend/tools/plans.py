@@ -1,0 +1,62 @@
+"""What the executor works out once for each tool: the compiled schema, what to inject, how its calls are keyed."""
+
+import itertools
+import json
+from collections.abc import Hashable, Mapping
+from typing import Any
+
+from .core import JsonObject, ToolDefinition, ToolRegistry
+from .validation import ArgumentSchema
+
+CANCEL_KEY = "cancelled"
+
+_serials = itertools.count(1)
+_canonical = json.JSONEncoder(ensure_ascii=False, sort_keys=True, separators=(",", ":"), default=str).encode
+
+
+class Plan:
+    """One definition, prepared. `serial` differs for every version of a tool, so that no cache outlives it."""
+
+    __slots__ = (
+        "cancel_argument", "definition", "handler", "injected", "injections", "inline", "key_context",
+        "lifetime", "reusable", "safe", "schema", "serial", "writes",
+    )  # fmt: skip
+
+    def __init__(self, definition: ToolDefinition) -> None:
+        """Raises ValueError if the tool's parameters are not a valid JSON Schema."""
+        self.definition = definition
+        self.handler = definition.handler
+        self.schema = ArgumentSchema(definition.parameters)
+        self.serial = next(_serials)
+        self.injections = tuple((c, a) for c, a in definition.needs if c != CANCEL_KEY)
+        self.injected = frozenset(argument for _, argument in definition.needs)
+        self.cancel_argument = next((a for c, a in definition.needs if c == CANCEL_KEY), None)
+        self.key_context = tuple(c for c, _ in self.injections)
+        self.writes = not definition.read_only and not (definition.concurrency_safe and definition.idempotent)
+        self.safe = definition.concurrency_safe
+        self.inline = definition.inline
+        self.reusable = definition.cacheable
+        self.lifetime = definition.cache_ttl
+
+    def key(self, arguments: JsonObject, context: Mapping[str, Any], scope: Hashable) -> Hashable:
+        """Equal for calls that must give the same: tool, canonical arguments, scope and what is injected."""
+        injected = tuple(_canonical(context.get(name)) for name in self.key_context)
+        return (self.serial, _canonical(arguments), None if self.definition.pure else scope, injected)
+
+
+class Plans:
+    """Plans of a registry's tools, made when first asked for and made anew when a tool has changed."""
+
+    def __init__(self, registry: ToolRegistry) -> None:
+        self._registry = registry
+        self._plans: dict[str, Plan] = {}
+
+    def get(self, name: str) -> Plan | None:
+        """The plan of the tool now registered under `name`, or None."""
+        definition = self._registry.get(name)
+        if definition is None:
+            return None
+        plan = self._plans.get(name)
+        if plan is None or plan.definition is not definition:
+            plan = self._plans[name] = Plan(definition)
+        return plan
