@@ -4,7 +4,8 @@ from collections.abc import Callable, Sequence
 from typing import Any, Protocol
 
 from ..cancel import CancelToken
-from .types import Event, ModelReply, ModelRequest, OnDelta, Record, WaitingMessage
+from ..tools.core import ToolRegistry
+from .types import Event, JsonObject, ModelReply, ModelRequest, OnDelta, Record, WaitingMessage
 
 Tell = Callable[[Sequence[Event]], None]
 
@@ -37,6 +38,40 @@ class StateStore(Protocol):
 
     def set_task_state(self, key: str, value: Any) -> None:
         """Keep a small JSON value."""
+
+
+class CallWatcher(Protocol):
+    """Hears of the calls of a batch; whatever it raises stops the batch."""
+
+    def calls_started(self, calls: list[JsonObject]) -> None:
+        """Called once per parallel group before any tool of it starts, with CALLs of status `executing`."""
+
+    def call_finished(self, call: JsonObject, full_result: str | None) -> None:
+        """Called as each call ends, from any thread; `full_result` is given when the model's view was cut."""
+
+    def notice(self, code: str, detail: str) -> None:
+        """Something a person should know: a retry, a degraded tool, a repeated violation."""
+
+
+class CallExecutor(Protocol):
+    """What runs the tools: `backend.tools.executor.ToolExecutor`."""
+
+    @property
+    def registry(self) -> ToolRegistry:
+        """The tools there are."""
+
+    def process_tool_calls_parallel(
+        self,
+        tool_calls: Sequence[JsonObject],
+        context: JsonObject | None = None,
+        max_workers: int = 16,
+        *,
+        watcher: CallWatcher | None = None,
+    ) -> list[JsonObject]:
+        """Run a batch; one CALL per call, in the order asked, `provider_id` being the id given here."""
+
+    def forget_run(self, run_id: str) -> None:
+        """The run has ended: drop what was kept for it."""
 
 
 class OutputChannel(Protocol):

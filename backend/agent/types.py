@@ -6,13 +6,13 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from .guardrails import GuardrailConfig
+from .guardrails import RunStatus as RunStatus
 
 JsonObject = dict[str, Any]
 Role = Literal["system", "user", "assistant", "tool"]
 DeltaKind = Literal["text", "reasoning", "notice"]
 RequestKind = Literal["normal", "final", "continuation", "child"]
 RunKind = Literal["chat", "task", "workflow", "child", "manual"]
-RunStatus = Literal["queued", "running", "waiting_approval", "completed", "cancelled", "max_steps", "timeout", "failed"]
 FinishReason = Literal["stop", "length", "tool_calls", "content_filter", "refusal", "error"]
 
 
@@ -246,12 +246,27 @@ class WaitingMessage:
 
 # ---------------------------------------------------------------- one run, as the engine is asked for it
 @dataclass(frozen=True, slots=True)
+class Injection:
+    """User messages that were injected before step `step` began."""
+
+    step: int
+    messages: tuple[WaitingMessage, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Resume:
-    """What an earlier worker of the same run has recorded: finished steps, and calls whose outcome is settled."""
+    """What an earlier worker of the same run has recorded: steps, calls, and messages injected between steps.
+
+    A step that is still `running` is done again from the model call on, unless calls of it are recorded:
+    then the model's answer stands, finished calls keep their results, calls found `executing` are run
+    again only if idempotent (else their outcome is `unknown`), and `pending` ones are run. Injected
+    messages are given here and not in the transcript; `RunSpec.parent_message_id` is then the last of them.
+    """
 
     steps: tuple[StepRecord, ...]
     calls: tuple[CallRecord, ...]
     elapsed_seconds: float = 0.0
+    injections: tuple[Injection, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
