@@ -1,5 +1,6 @@
 """Fetches one page: every hop is checked, dialled, limited in time and size, and follows robots.txt."""
 
+import contextlib
 import http.client
 import socket
 import threading
@@ -30,6 +31,7 @@ MAX_ROBOTS_REDIRECTS = 5
 ROBOTS_SECONDS = 6.0
 MAX_REMEMBERED_WAITS = 512
 MAX_REMEMBERED_WAIT_SECONDS = 600.0
+SECONDS_OF_A_DAY = 86_400
 BOT_CHECK_MARKS = (
     b"cf-challenge",
     b"/cdn-cgi/challenge-platform",
@@ -253,10 +255,8 @@ def _next(target: Target, answer: _Answer) -> Target:
     location = answer.headers.get("location", "")
     if not location.strip():
         raise FetchError(f"HTTP {answer.status} from {target.authority} without the address to go to.")
-    try:  # header bytes arrive as latin-1; servers that send raw UTF-8 mean UTF-8
+    with contextlib.suppress(UnicodeError):  # header bytes arrive as latin-1; servers that send raw UTF-8 mean UTF-8
         location = location.encode("latin-1").decode("utf-8")
-    except UnicodeError:
-        pass
     return join(target, location)
 
 
@@ -289,8 +289,9 @@ def _phrase(status: int) -> str:
 
 
 def _wait_error(target: Target, status: int, seconds: float) -> FetchRetryable:
+    wait = f"{seconds:.0f} seconds" if seconds < SECONDS_OF_A_DAY else "more than a day"
     return FetchRetryable(
-        f"{_phrase(status)} from {target.authority}; the server asks to wait {seconds:.0f} seconds.",
+        f"{_phrase(status)} from {target.authority}; the server asks to wait {wait}.",
         suggestion="Go on with other sources and come back later.",
         status=status,
         retry_after=round(seconds),

@@ -4,6 +4,7 @@ import socket
 import threading
 from dataclasses import dataclass, field
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address, ip_network
+from typing import Any
 
 from ..errors import FetchError, FetchRetryable, SsrfViolation
 from .lifeline import Lifeline
@@ -18,15 +19,31 @@ MAX_STUCK_LOOKUPS = 64
 # The IANA special-purpose registry, written out: Python's is_global lets multicast, NAT64 and 6to4 through.
 PRIVATE_V4 = tuple(
     IPv4Network(text)
-    for text in (
-        "0.0.0.0/8 10.0.0.0/8 100.64.0.0/10 127.0.0.0/8 169.254.0.0/16 172.16.0.0/12 192.0.0.0/24 192.0.2.0/24 "
-        "192.31.196.0/24 192.52.193.0/24 192.88.99.0/24 192.168.0.0/16 192.175.48.0/24 198.18.0.0/15 "
-        "198.51.100.0/24 203.0.113.0/24 224.0.0.0/4 240.0.0.0/4 168.63.129.16/32"
-    ).split()
+    for text in [
+        "0.0.0.0/8",
+        "10.0.0.0/8",
+        "100.64.0.0/10",
+        "127.0.0.0/8",
+        "169.254.0.0/16",
+        "172.16.0.0/12",
+        "192.0.0.0/24",
+        "192.0.2.0/24",
+        "192.31.196.0/24",
+        "192.52.193.0/24",
+        "192.88.99.0/24",
+        "192.168.0.0/16",
+        "192.175.48.0/24",
+        "198.18.0.0/15",
+        "198.51.100.0/24",
+        "203.0.113.0/24",
+        "224.0.0.0/4",
+        "240.0.0.0/4",
+        "168.63.129.16/32",
+    ]
 )
 PUBLIC_V6 = IPv6Network("2000::/3")
 PRIVATE_V6 = tuple(
-    IPv6Network(text) for text in "2001::/23 2001:db8::/32 2002::/16 2620:4f:8000::/48 3fff::/20".split()
+    IPv6Network(text) for text in ["2001::/23", "2001:db8::/32", "2002::/16", "2620:4f:8000::/48", "3fff::/20"]
 )
 NAT64 = IPv6Network("64:ff9b::/96")
 ISATAP_MARKS = (0x00005EFE, 0x02005EFE)
@@ -43,12 +60,16 @@ METADATA: tuple[Network, ...] = (
 )
 
 # Ports that browsers refuse too (Fetch standard), since other protocols can be spoken to by a crafted request.
-BLOCKED_PORTS = frozenset(
-    (1, 7, 9, 11, 13, 15, 17, 19, 20, 21, 22, 23, 25, 37, 42, 43, 53, 69, 77, 79, 87, 95, 101, 102, 103, 104, 109)
-    + (110, 111, 113, 115, 117, 119, 123, 135, 137, 139, 143, 161, 179, 389, 427, 465, 512, 513, 514, 515, 526, 530)
-    + (531, 532, 540, 548, 554, 556, 563, 587, 601, 636, 989, 990, 993, 995, 1719, 1720, 1723, 2049, 3659, 4045, 4190)
-    + (5060, 5061, 6000, 6379, 6566, 6665, 6666, 6667, 6668, 6669, 6679, 6697, 10080, 11211)
-)
+# fmt: off
+BLOCKED_PORTS = frozenset((
+    1, 7, 9, 11, 13, 15, 17, 19, 20, 21, 22, 23, 25, 37, 42, 43, 53, 69, 77, 79, 87, 95, 101, 102, 103, 104, 109,
+    110, 111, 113, 115, 117, 119, 123, 135, 137, 139, 143, 161, 179, 389, 427, 465, 512, 513, 514, 515, 526, 530,
+    531, 532, 540, 548, 554, 556, 563, 587, 601, 636, 989, 990, 993, 995, 1719, 1720, 1723, 2049, 3659, 4045, 4190,
+    5060, 5061, 6000, 6379, 6566, 6665, 6666, 6667, 6668, 6669, 6679, 6697, 10080, 11211,
+))
+# fmt: on
+
+_Info = tuple[Any, Any, Any, Any, tuple[Any, ...]]
 
 LOCAL_SUFFIXES = (".local", ".localhost", ".internal", ".lan", ".home.arpa", ".intranet", ".corp")
 
@@ -202,11 +223,11 @@ def _resolve(target: Target, life: Lifeline) -> list[Address]:
     return list(found)
 
 
-def _lookup(target: Target, life: Lifeline) -> list[tuple[object, ...]]:
+def _lookup(target: Target, life: Lifeline) -> list[_Info]:
     """getaddrinfo on a thread that can be left behind: the C library's resolver cannot be interrupted."""
     if not _lookups.acquire(blocking=False):
         raise FetchRetryable("Too many name look-ups are waiting for an answer.")
-    box: list[list[tuple[object, ...]] | OSError | UnicodeError] = []
+    box: list[list[_Info] | OSError | UnicodeError] = []
     done = threading.Event()
 
     def look() -> None:

@@ -1,0 +1,85 @@
+"""Reads XML without entities, external files or network: RSS and Atom feeds and sitemaps become items."""
+
+import re
+from typing import Any
+
+from . import clean, html
+
+Element = Any  # lxml ships no types
+
+MAX_ITEMS = 100
+MAX_SUMMARY_CHARS = 500
+MAX_XML_CHARS = 5_000_000
+_DOCTYPE = re.compile(r"<!DOCTYPE[^\[>]*(\[.*?\]\s*)?>", re.I | re.S)
+
+
+def parse(text: str) -> Element | None:
+    """The root element, or None if it is no XML. The document type is cut off first: entities live there."""
+    from lxml import etree  # slow to import
+
+    parser = etree.XMLParser(
+        resolve_entities=False, no_network=True, load_dtd=False, huge_tree=False, recover=True, encoding="utf-8"
+    )
+    body = _DOCTYPE.sub("", re.sub(r"^\s*<\?xml[^>]*\?>", "", text[:MAX_XML_CHARS]), count=1).strip()
+    try:
+        return etree.fromstring(body.encode("utf-8", "replace"), parser)
+    except (etree.LxmlError, ValueError):
+        return None
+
+
+def title(root: Element) -> str:
+    """The feed's own title."""
+    for element in root.iter("{*}title"):
+        return clean.one_line(_text(element), html.MAX_TITLE_CHARS)
+    return ""
+
+
+def items(root: Element, url: str) -> list[dict[str, str]]:
+    """`{title, url, published, summary}` of each entry; an empty list if this is no feed."""
+    found: list[dict[str, str]] = []
+    for element in root.iter("{*}item", "{*}entry", "{*}url", "{*}sitemap"):
+        if len(found) >= MAX_ITEMS:
+            break
+        found.append(
+            {
+                "title": clean.one_line(_child(element, "title"), html.MAX_TITLE_CHARS),
+                "url": _link(element, url),
+                "published": clean.one_line(_child(element, "pubDate", "published", "updated", "date", "lastmod"), 60),
+                "summary": _summary(_child(element, "description", "summary", "content", "encoded")),
+            }
+        )
+    return [item for item in found if item["title"] or item["url"]]
+
+
+def as_text(entries: list[dict[str, str]]) -> str:
+    """The entries for reading."""
+    blocks = (
+        "\n".join(entry[key] for key in ("title", "published", "url", "summary") if entry[key]) for entry in entries
+    )
+    return "\n\n".join(blocks)
+
+
+def _child(element: Element, *names: str) -> str:
+    for name in names:
+        for child in element.iterchildren("{*}" + name):
+            if text := _text(child).strip():
+                return text
+    return ""
+
+
+def _text(element: Element) -> str:
+    return "".join(element.itertext())
+
+
+def _link(element: Element, url: str) -> str:
+    candidates = [c.get("href") for c in element.iterchildren("{*}link") if c.get("rel", "alternate") == "alternate"]
+    for text in (*candidates, _child(element, "link", "loc", "guid")):
+        if text and (address := html.absolute(url, text)):
+            return address[: html.MAX_LINK_CHARS]
+    return ""
+
+
+def _summary(text: str) -> str:
+    if "<" in text and (root := html.parse(text[: MAX_SUMMARY_CHARS * 20])) is not None:
+        return html.flat(root, MAX_SUMMARY_CHARS)
+    return clean.one_line(text, MAX_SUMMARY_CHARS)

@@ -1,0 +1,74 @@
+"""The web server of the cases, and the tools as the executor runs them."""
+
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).with_name("cases")))
+
+import ssrf_urls
+import web_server
+
+from backend.errors import NanoClawError
+from backend.net import Fetcher, FetchSettings
+from backend.net.ssrf import parse_allow
+from backend.tools import locator
+from backend.tools.builtin import crawler
+
+SHORT_SECONDS = 3.0
+Call = Callable[..., dict[str, Any]]
+
+
+@pytest.fixture(scope="session")
+def web() -> Iterator[str]:
+    """The address of the running case server."""
+    servers, base = web_server.start()
+    yield base
+    for server in servers:
+        server.shutdown()
+        server.server_close()
+
+
+@pytest.fixture
+def canary(web: str) -> Iterator[list[str]]:
+    """Requests that reached what must not be reached; the test fails if there is any."""
+    web_server.STATE["canary"].clear()
+    yield web_server.STATE["canary"]
+    assert web_server.STATE["canary"] == []
+
+
+@pytest.fixture
+def local_fetcher() -> Fetcher:
+    """A fetcher that may reach 127.0.0.1 and gives up soon."""
+    return Fetcher(FetchSettings(allow=parse_allow("127.0.0.1"), total_seconds=SHORT_SECONDS))
+
+
+@pytest.fixture
+def call(local_fetcher: Fetcher, monkeypatch: pytest.MonkeyPatch) -> Call:
+    """`call(tool, arguments, **services)` -> the tool's result dict."""
+    monkeypatch.setattr(locator, "_services", {"fetcher": local_fetcher})
+
+    def run(name: str, arguments: dict[str, Any], **services: Any) -> dict[str, Any]:
+        for key, service in services.items():
+            locator.register_service(key, service)
+        try:
+            return {"success": True, "data": getattr(crawler, name)(arguments)}
+        except NanoClawError as error:
+            return {
+                "success": False,
+                "code": error.code,
+                "error": error.message,
+                "retryable": error.retryable,
+                "suggestion": error.suggestion,
+            }
+
+    return run
+
+
+@pytest.fixture
+def fake_dns() -> Any:
+    """The made-up name server of the address cases."""
+    return ssrf_urls
