@@ -2,9 +2,9 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import datetime, timedelta
 
-from sqlalchemy import and_, or_, select, update
+from sqlalchemy import ColumnElement, and_, or_, select, update
 
 from ..extensions import Database
 from ..ids import utc_now
@@ -84,6 +84,6 @@ class Leases:
             return [(row.id, row.owner_id) for row in session.execute(query)]
 
 
-def _free(now: object) -> object:
+def _free(now: datetime) -> ColumnElement[bool]:
     stale = and_(Run.status == "running", or_(Run.lease_expires_at.is_(None), Run.lease_expires_at <= now))
     return and_(or_(Run.status == "queued", stale), Run.kind.in_(("chat", "task")))

@@ -2,17 +2,23 @@
 
 import json
 from datetime import datetime
+from functools import lru_cache
 from typing import Any
 
-from sqlalchemy import Connection, case, insert, select, update
+from sqlalchemy import BindParameter, Connection, Executable, Table, bindparam, case, insert, select, update
 from sqlalchemy.dialects import postgresql, sqlite
 
 from ..agent.types import CallRecord, JsonObject, MessageRecord, Record, RunRecord, StepRecord
 from ..ids import utc_now
-from ..models import Conversation, Message, Run, Step, ToolCall
+from ..models import Base
 from . import search_index
 
 Placed = dict[str, JsonObject]
+
+# Statements are built once and kept: building one costs several times what executing it does.
+RUNS, STEPS, CALLS, MESSAGES, CONVERSATIONS = (
+    Base.metadata.tables[name] for name in ("runs", "steps", "tool_calls", "messages", "conversations")
+)
 
 
 def write(connection: Connection, record: Record, blob: str | None, placed: Placed) -> None:
@@ -20,9 +26,9 @@ def write(connection: Connection, record: Record, blob: str | None, placed: Plac
     if isinstance(record, RunRecord):
         _write_run(connection, record)
     elif isinstance(record, StepRecord):
-        _upsert(connection, Step, ("run_id", "index"), _step_values(record))
+        _upsert(connection, STEPS, _step_values(record))
     elif isinstance(record, CallRecord):
-        _upsert(connection, ToolCall, ("run_id", "id"), _call_values(record, blob))
+        _upsert(connection, CALLS, _call_values(record, blob))
     else:
         placed[record.id] = _write_message(connection, record)
 
@@ -54,7 +60,7 @@ def _write_run(connection: Connection, record: RunRecord) -> None:
     if record.finished_at:
         values |= {"lease_owner": None, "lease_expires_at": None}
     if values:
-        connection.execute(update(Run).where(Run.id == record.id).values(values))
+        connection.execute(_update(RUNS, tuple(values)), {"row_id": record.id, **values})
 
 
 def _step_values(record: StepRecord) -> JsonObject:
@@ -96,38 +102,64 @@ def _call_values(record: CallRecord, blob: str | None) -> JsonObject:
     }
 
 
-def _upsert(connection: Connection, table: type[Any], key: tuple[str, ...], values: JsonObject) -> None:
-    make = sqlite.insert if connection.dialect.name == "sqlite" else postgresql.insert
-    statement = make(table).values(values)
-    changed = {name: statement.excluded[name] for name in values if name not in key}
-    connection.execute(statement.on_conflict_do_update(index_elements=list(key), set_=changed))
+def _upsert(connection: Connection, table: Table, values: JsonObject) -> None:
+    connection.execute(_upserting(table, connection.dialect.name), values)
+
+
+@lru_cache
+def _upserting(table: Table, dialect: str) -> Executable:
+    statement = (sqlite.insert if dialect == "sqlite" else postgresql.insert)(table)
+    key = [column.name for column in table.primary_key]
+    changed = {c.name: statement.excluded[c.name] for c in table.columns if c.name not in key}
+    return statement.on_conflict_do_update(index_elements=key, set_=changed)
+
+
+@lru_cache(maxsize=256)
+def _update(table: Table, names: tuple[str, ...]) -> Executable:
+    return update(table).where(table.c.id == bindparam("row_id")).values({name: bindparam(name) for name in names})
+
+
+@lru_cache
+def _next_place() -> Executable:
+    """Take the next position; the reader's branch follows the answer only if they are still where it was asked."""
+    table = CONVERSATIONS
+    message: BindParameter[str] = bindparam("message_id")
+    parent: BindParameter[str] = bindparam("parent")
+    follows = case(
+        (table.c.active_leaf_id.is_(None), message),
+        (table.c.active_leaf_id == parent, message),
+        else_=table.c.active_leaf_id,
+    )
+    return (
+        update(table)
+        .where(table.c.id == bindparam("conversation"))
+        .values(
+            last_position=table.c.last_position + 1,
+            active_leaf_id=follows,
+            updated_at=bindparam("now", type_=table.c.updated_at.type),
+        )
+        .returning(table.c.last_position, table.c.project_id)
+    )
 
 
 def _write_message(connection: Connection, record: MessageRecord) -> JsonObject:
-    # The reader's branch follows the answer only if they are still on the branch that was asked.
-    follows = case(
-        (Conversation.active_leaf_id.is_(None), record.id),
-        (Conversation.active_leaf_id == record.parent_id, record.id),
-        else_=Conversation.active_leaf_id,
-    )
-    place = connection.execute(
-        update(Conversation)
-        .where(Conversation.id == record.conversation_id)
-        .values(last_position=Conversation.last_position + 1, active_leaf_id=follows, updated_at=utc_now())
-        .returning(Conversation.last_position, Conversation.project_id)
-    ).one()
+    named = {"conversation": record.conversation_id, "message_id": record.id, "parent": record.parent_id}
+    place = connection.execute(_next_place(), {**named, "now": utc_now()}).one()
     values = _message_values(record, place.last_position)
-    changed = connection.execute(update(Message).where(Message.id == record.id).values(values))
+    changed = connection.execute(_update(MESSAGES, tuple(values)), {"row_id": record.id, **values})
     if not changed.rowcount:
         created = moment(record.created_at) or utc_now()
-        connection.execute(insert(Message).values(**values, id=record.id, created_at=created))
+        connection.execute(insert(MESSAGES), {**NEW_MESSAGE, **values, "id": record.id, "created_at": created})
         search_index.add_message(connection, record.id, record.conversation_id, place.project_id, record.content)
     siblings = connection.scalars(
-        select(Message.id)
-        .where(Message.conversation_id == record.conversation_id, Message.parent_id == record.parent_id)
-        .order_by(Message.position)
+        select(MESSAGES.c.id)
+        .where(MESSAGES.c.conversation_id == record.conversation_id, MESSAGES.c.parent_id == record.parent_id)
+        .order_by(MESSAGES.c.position)
     ).all()
     return {"position": place.last_position, "siblings": list(siblings) if record.parent_id else [record.id]}
+
+
+NEW_MESSAGE: JsonObject = {"reasoning": "", "blocks": [], "attachments": [], "model": ""}
 
 
 def _message_values(record: MessageRecord, position: int) -> JsonObject:

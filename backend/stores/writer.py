@@ -4,15 +4,16 @@ import threading
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 
-from sqlalchemy import Connection, insert, update
+from sqlalchemy import Connection, Executable, bindparam, insert, update
 from sqlalchemy.exc import DBAPIError, OperationalError, SQLAlchemyError
 
 from ..agent.ports import Tell
 from ..agent.types import CallRecord, Event, Record
 from ..errors import LeaseLost, NanoClawError, StorageError
 from ..extensions import Database
-from ..models import Run, RunEvent
+from ..models import Base
 from . import rows
 
 DELTA_PACE_SECONDS = 0.05
@@ -199,12 +200,7 @@ def _write_run(connection: Connection, batches: list[Batch]) -> list[tuple[Tell,
     merged = [(batch, _merge(batch.events)) for batch in _merge_batches(batches)]
     epoch = batches[0].epoch
     count = sum(len(events) for _, events in merged)
-    last = connection.execute(
-        update(Run)
-        .where(Run.id == batches[0].run_id, Run.lease_epoch == epoch)
-        .values(last_seq=Run.last_seq + count)
-        .returning(Run.last_seq)
-    ).scalar()
+    last = connection.execute(_fence(), {"run": batches[0].run_id, "epoch": epoch, "events": count}).scalar()
     if last is None or any(batch.epoch != epoch for batch in batches):
         for batch in batches:
             batch.error = LeaseLost("Another worker has taken this run over.")
@@ -220,8 +216,25 @@ def _write_run(connection: Connection, batches: list[Batch]) -> list[tuple[Tell,
             _number(event, batch.run_id, seq, placed)
             values.append({"run_id": batch.run_id, "seq": seq, "type": event.type, "data": event.text})
     if values:
-        connection.execute(insert(RunEvent), values)
+        connection.execute(_add_events(), values)
     return [(batch.tell, events) for batch, events in merged if events]
+
+
+@lru_cache
+def _fence() -> Executable:
+    """Prove the lease and take the next event numbers in one statement."""
+    runs = rows.RUNS
+    return (
+        update(runs)
+        .where(runs.c.id == bindparam("run"), runs.c.lease_epoch == bindparam("epoch"))
+        .values(last_seq=runs.c.last_seq + bindparam("events"))
+        .returning(runs.c.last_seq)
+    )
+
+
+@lru_cache
+def _add_events() -> Executable:
+    return insert(Base.metadata.tables["run_events"])
 
 
 def _number(event: Event, run_id: str, seq: int, placed: rows.Placed) -> None:

@@ -132,6 +132,10 @@ class Server:
         """POST JSON, as JSON."""
         return self.call("POST", path, json=body if body is not None else {}, **kw)
 
+    def post_file(self, path: str, name: str, content: bytes) -> Any:
+        """Upload one file as multipart."""
+        return self.call("POST", path, files={"file": (name, content)})
+
     def events(self, run_id: str, after: int = 0, until: str = "run.finished") -> list[tuple[int, str, dict]]:
         """The events of a run up to and with the first `until`."""
         from support.sse import read_events
