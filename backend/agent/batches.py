@@ -169,6 +169,7 @@ def _context(run: RunState, step: Step) -> JsonObject:
         "tools": spec.tools,
         "policy": spec.policy,
         "step": step.record.index,
+        "announce": run.recorder.emit,
     }
 
 
