@@ -105,7 +105,7 @@ def _pending(run: RunState, step: Step, position: int, request: ToolCallRequest)
         "result": None, "success": None, "skipped": False, "execution_time": None, "status": "pending",
         "cached": False, "duplicate_of": None, "cached_at": None, "expires_at": None, "attempts": 0,
         "degraded": None, "summary": None, "queued_ms": 0, "result_truncated": False, "result_size": 0,
-        "provider_id": request.id or None, "step": step.record.index, "started_at": None, "finished_at": None,
+        "provider_id": request.id or call_id, "step": step.record.index, "started_at": None, "finished_at": None,
     }  # fmt: skip
     return CallRecord(
         run.spec.run_id, step.record.index, position, call, definition is not None and definition.idempotent, own

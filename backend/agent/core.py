@@ -39,21 +39,22 @@ class AgentCore:
     def run(self, spec: RunSpec, cancelled: CancelToken | None = None) -> RunOutcome:
         """Run until an answer or a limit; every end has a status and a reason.
 
-        A run whose lease another worker took returns status `running`, reason `lease_lost`, and writes nothing more.
+        Raises LeaseLost when another worker has taken the run over: nothing more is written or told then.
         """
         run = RunState(self._doors, spec, cancelled or CancelToken())
-        outcome = outcome_of(run, LEASE_LOST)
+        end = LEASE_LOST
         try:
-            outcome = _write_end(run, _loop_to_end(run))
-        except LeaseLost:
-            log.info("run %s: the lease is lost", spec.run_id)
-        else:
+            end = _loop_to_end(run)
+            outcome = _write_end(run, end)
             self._doors.channel.send_final(spec.run_id, outcome)
             run.observe("run.after", status=outcome.status, stop_reason=outcome.stop_reason, error=outcome.error)
+        except LeaseLost:
+            end = LEASE_LOST
+            raise
         finally:
             run.guard.close()
             self._doors.executor.forget_run(spec.run_id)
-            run.observe("run.finally", status=outcome.status, stop_reason=outcome.stop_reason)
+            run.observe("run.finally", status=end.status, stop_reason=end.stop_reason)
         return outcome
 
 

@@ -1,6 +1,7 @@
 """Stored steps and calls as messages to the model: of this run, of an interrupted one, of earlier runs alike."""
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 from .types import CallRecord, Message, StepRecord, ToolCallRequest
 
@@ -45,6 +46,6 @@ def result_message(record: CallRecord, *, read_only: bool) -> Message:
 
 def _request(record: CallRecord) -> ToolCallRequest:
     if record.request is not None:
-        return record.request
+        return replace(record.request, id=record.call["id"])
     function = record.call["function"]
     return ToolCallRequest(record.call["id"], function["name"], function["arguments"])
