@@ -9,16 +9,16 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).with_name("cases")))
 
-import ssrf_urls
 import web_server
 
-from backend.errors import NanoClawError
+from backend.cancel import CancelToken
 from backend.net import Fetcher, FetchSettings
 from backend.net.ssrf import parse_allow
-from backend.tools import locator
+from backend.tools import ToolExecutor, ToolRegistry, locator
 from backend.tools.builtin import crawler
 
 SHORT_SECONDS = 3.0
+TOOLS = [tool.definition for tool in (crawler.web_search, crawler.fetch_page, crawler.crawl_batch)]
 Call = Callable[..., dict[str, Any]]
 
 
@@ -50,25 +50,13 @@ def local_fetcher() -> Fetcher:
 def call(local_fetcher: Fetcher, monkeypatch: pytest.MonkeyPatch) -> Call:
     """`call(tool, arguments, **services)` -> the tool's result dict."""
     monkeypatch.setattr(locator, "_services", {"fetcher": local_fetcher})
+    executor = ToolExecutor(registry=ToolRegistry(TOOLS), enable_cache=False, dedup_history=False)
 
-    def run(name: str, arguments: dict[str, Any], **services: Any) -> dict[str, Any]:
+    def run(
+        name: str, arguments: dict[str, Any], cancelled: CancelToken | None = None, **services: Any
+    ) -> dict[str, Any]:
         for key, service in services.items():
             locator.register_service(key, service)
-        try:
-            return {"success": True, "data": getattr(crawler, name)(arguments)}
-        except NanoClawError as error:
-            return {
-                "success": False,
-                "code": error.code,
-                "error": error.message,
-                "retryable": error.retryable,
-                "suggestion": error.suggestion,
-            }
+        return executor.execute_one(name, arguments, {"cancelled": cancelled} if cancelled else {})
 
     return run
-
-
-@pytest.fixture
-def fake_dns() -> Any:
-    """The made-up name server of the address cases."""
-    return ssrf_urls

@@ -118,8 +118,6 @@ def fetch_page(arguments: JsonObject) -> JsonObject:
             "urls": {
                 "type": "array",
                 "items": {"type": "string"},
-                "minItems": 1,
-                "maxItems": MAX_BATCH_URLS,
                 "description": f"At most {MAX_BATCH_URLS} full addresses.",
             },
             "extract_type": EXTRACT_SCHEMA,
@@ -136,6 +134,7 @@ def fetch_page(arguments: JsonObject) -> JsonObject:
 def crawl_batch(arguments: JsonObject) -> JsonObject:
     """`{results: [{url, success: true, …page} | {url, success: false, error, code, retryable, …}], total}`."""
     urls: list[str] = arguments["urls"]
+    # said here and not by the schema, whose message would quote all the addresses
     if not 1 <= len(urls) <= MAX_BATCH_URLS:
         raise InvalidArguments(
             f"crawl_batch takes 1 to {MAX_BATCH_URLS} addresses, not {len(urls)}.", suggestion="Ask in several calls."
