@@ -8,17 +8,17 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import BinaryIO, Literal
 
-from ..errors import FileProblem, FileTaken, PreconditionFailed
+from ..errors import FileProblem, FileTaken, PreconditionFailed, TooLarge
 from . import listing, reading, searching, writing
 from .blobs import BlobStore, chunks
 from .history import Action, Actor, Change, ChangeLog
-from .names import check_new_name, check_writable
+from .names import check_new_name, check_writable, shown
 from .paths import Place, Root, locate, problems, refuse
 from .usage import usage_of
 
 DEFAULT_QUOTA_BYTES = 2 << 30
-MAX_FOLDER_FILES = 10_000
 MAX_NAME_TRIES = 1_000
+QUOTA_CHECK_BYTES = 8 << 20
 ATTEMPTS_WHILE_CHANGING = 3
 
 OnConflict = Literal["fail", "replace", "keep_both"]
@@ -175,9 +175,7 @@ class Workspace:
         check_named(path)
         with locate(self.root, path, make=True) as place:
             self.check_target(place, path)
-            old = place.stat()
-            room = max(self.quota_bytes - self.usage.bytes(), 0) + (old.st_size if old else 0)
-            staged = writing.stage(place, chunks(stream), room if max_bytes is None else min(room, max_bytes))
+            staged = writing.stage(place, self._limited(place, stream, max_bytes))
             try:
                 return self._publish_upload(path, place, staged, on_conflict)
             finally:
@@ -189,7 +187,7 @@ class Workspace:
         `produce` stages the new content from the old; if the file changes on disk meanwhile, it is asked again.
         """
         check_named(path)
-        with self.usage.lock, locate(self.root, path, make=True) as place:
+        with self.usage.changing(), locate(self.root, path, make=True) as place:
             self.check_target(place, path)
             for _ in range(ATTEMPTS_WHILE_CHANGING):
                 before = self.before(place)
@@ -204,7 +202,7 @@ class Workspace:
     def mkdir(self, path: str) -> bool:
         """Make a folder and those above it; False if it is there already."""
         check_named(path)
-        with self.usage.lock, locate(self.root, path, make=True) as place, problems(place.path):
+        with self.usage.changing(), locate(self.root, path, make=True) as place, problems(place.path):
             self.check_allowed(place.path)
             found = place.stat()
             if found is not None:
@@ -222,7 +220,7 @@ class Workspace:
         actor = self.actor
         return Change(
             self.project_id,
-            path,
+            shown(path),
             action,
             run_id=actor.run_id,
             call_id=actor.call_id,
@@ -265,8 +263,20 @@ class Workspace:
         etag = reading.etag_of(status) if status else ""
         return Written(place.path, staged.size, before is None, etag, change.before_hash, staged.digest, change.id)
 
+    def _limited(self, place: Place, stream: BinaryIO, max_bytes: int | None) -> Iterator[bytes]:
+        """The pieces of an upload, ended by an error once it is larger than allowed or than fits."""
+        old, size, checked = place.stat(), 0, 0
+        for piece in chunks(stream):
+            size += len(piece)
+            if max_bytes is not None and size > max_bytes:
+                raise TooLarge(f"{place.path!r} is larger than the {max_bytes} bytes allowed; nothing was written.")
+            if size - checked > QUOTA_CHECK_BYTES:
+                self.usage.check(size - (old.st_size if old else 0), self.quota_bytes)
+                checked = size
+            yield piece
+
     def _publish_upload(self, path: str, place: Place, staged: writing.Staged, on_conflict: OnConflict) -> Written:
-        with self.usage.lock:
+        with self.usage.changing():
             for name in _free_names(place.name):
                 there = place.folder.stat(name)
                 if there is not None and on_conflict == "keep_both":

@@ -6,10 +6,13 @@ import os
 import stat
 from collections.abc import Iterator
 from dataclasses import dataclass
+from difflib import get_close_matches
+from itertools import islice
 from typing import BinaryIO
 
 from ..errors import FileMissing, FileProblem
 from .encodings import SAMPLE_BYTES, Encoding, detect, named, with_mark
+from .names import shown
 from .paths import Place, problems
 
 DEFAULT_LIMIT_LINES = 2_000
@@ -18,6 +21,7 @@ PAGE_CHARS = 13_000
 PAGE_JSON_CHARS = 15_000
 COUNT_LINES_BYTES = 64 << 20
 CHUNK_BYTES = 1 << 20
+MAX_NAMES_COMPARED = 1_000
 DECODE_BYTES = 64 << 10
 READ_FLAGS = (
     os.O_RDONLY
@@ -76,10 +80,23 @@ def check_regular(found: os.stat_result | None, path: str) -> os.stat_result:
     return found
 
 
+def missing(place: Place) -> FileMissing:
+    """The error for a name that is not there, with names that are like it."""
+    with problems(place.path), place.folder.scan() as scan:
+        names = [shown(entry.name) for entry in islice(scan, MAX_NAMES_COMPARED)]
+    near = [name for name in names if name.casefold() == place.name.casefold()]
+    near = near or get_close_matches(place.name, names, n=3)
+    hint = f" There is {' and '.join(repr(name) for name in near)}." if near else ""
+    return FileMissing(f"There is no file {place.path!r}.{hint}", suggestion="Use file_list to see what is there.")
+
+
 def open_regular(place: Place) -> BinaryIO:
     """The file at `place`, open for reading; only regular files are ever opened."""
     path = place.path or "."
-    check_regular(place.stat(), path)
+    found = place.stat()
+    if found is None:
+        raise missing(place)
+    check_regular(found, path)
     with problems(path):
         fd = os.open(place.folder.at(place.name), READ_FLAGS, dir_fd=place.folder.fd)
     try:

@@ -66,7 +66,7 @@ def _move_back(workspace: Workspace, change: Change) -> None:
 def _link_again(workspace: Workspace, change: Change) -> None:
     if change.new_path is None:
         raise FileProblem(f"{change.path!r} was a device, a pipe or a socket; it cannot be put back.")
-    with workspace.usage.lock, locate(workspace.root, change.path, follow=False, make=True) as place:
+    with workspace.usage.changing(), locate(workspace.root, change.path, follow=False, make=True) as place:
         if place.stat() is not None:
             _expect("something", None, change.path)
         workspace.changes.keep(workspace.change("write", place.path))

@@ -12,6 +12,7 @@ import regex
 from ..errors import FileProblem, ToolCancelled
 from .encodings import SAMPLE_BYTES, Encoding, detect
 from .listing import Bounds, close_folder, matches, open_folder, walk
+from .names import shown
 from .paths import Folder, Place, Root, locate
 from .reading import open_regular
 
@@ -150,7 +151,7 @@ class _Look:
                 return self._stop("too many matches")
             line += block.count("\n", counted, hit.start())
             counted = hit.start()
-            self.found.matches.append(_match(path, line, block, hit.start()))
+            self.found.matches.append(_match(shown(path), line, block, hit.start()))
             end = block.find("\n", hit.start())
             at = len(block) + 1 if end < 0 else end + 1
         return True

@@ -9,7 +9,7 @@ from ..errors import FileMissing, FileProblem, FileTaken
 from .files import ATTEMPTS_WHILE_CHANGING, Workspace, check_named, check_not_root, version_of
 from .history import Change
 from .listing import Bounds, close_folder, open_folder, walk
-from .names import check_new_name
+from .names import check_new_name, shown
 from .paths import Folder, Place, locate, problems
 from .writing import rename_new
 
@@ -39,7 +39,7 @@ class Moved:
 
 def delete(workspace: Workspace, path: str, *, recursive: bool = False) -> Deleted:
     """Delete a file, a link (never what it leads to) or a folder; with `recursive`, also one that is not empty."""
-    with workspace.usage.lock, locate(workspace.root, path, follow=False) as place:
+    with workspace.usage.changing(), locate(workspace.root, path, follow=False) as place:
         check_not_root(place, path)
         workspace.check_allowed(place.path)
         found = place.stat()
@@ -78,7 +78,7 @@ def _kept(workspace: Workspace, place: Place) -> tuple[Change, tuple[int, int, i
         version = before.version
     else:
         change = workspace.change(
-            "unlink", place.path, new_path=_target(place) if stat.S_ISLNK(found.st_mode) else None
+            "unlink", place.path, new_path=shown(_target(place)) if stat.S_ISLNK(found.st_mode) else None
         )
         version = version_of(found)
     workspace.changes.keep(change)
@@ -152,7 +152,7 @@ def move(workspace: Workspace, path: str, new_path: str) -> Moved:
     """Rename or move a file or folder; FileTaken if something is at the new path. A link moves itself."""
     check_named(path)
     check_named(new_path)
-    with workspace.usage.lock, locate(workspace.root, path, follow=False) as source:
+    with workspace.usage.changing(), locate(workspace.root, path, follow=False) as source:
         check_not_root(source, path)
         found = source.stat()
         if found is None:

@@ -9,7 +9,6 @@ from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import dataclass
 
-from ..errors import TooLarge
 from .names import TEMPORARY_PREFIX
 from .paths import Folder, Place, problems
 
@@ -39,7 +38,7 @@ class Staged:
             os.unlink(self.folder.at(self.name), dir_fd=self.folder.fd)
 
 
-def stage(place: Place, pieces: Iterable[bytes], max_bytes: int | None = None) -> Staged:
+def stage(place: Place, pieces: Iterable[bytes]) -> Staged:
     """Write the pieces beside `place` and make them durable. On any failure nothing is left behind."""
     folder, name = place.folder, TEMPORARY_PREFIX + secrets.token_hex(8)
     with problems(place.path):
@@ -51,10 +50,6 @@ def stage(place: Place, pieces: Iterable[bytes], max_bytes: int | None = None) -
                 size, sha = 0, hashlib.sha256()
                 for piece in pieces:
                     size += len(piece)
-                    if max_bytes is not None and size > max_bytes:
-                        raise TooLarge(
-                            f"{place.path!r} is larger than the {max_bytes} bytes allowed; nothing was written."
-                        )
                     sha.update(piece)
                     out.write(piece)
                 out.flush()

@@ -1,6 +1,10 @@
 """The file tools: read, write, edit, list, search, move and delete the files of the project a run works in."""
 
 import io
+import json
+from collections.abc import Iterable
+from dataclasses import asdict
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -9,8 +13,8 @@ from ...workspace import Workspace, trees
 from ...workspace.documents import may_be_document, read_document
 from ...workspace.encodings import SAMPLE_BYTES, UTF8, kind_of
 from ...workspace.files import check_named
-from ...workspace.listing import Bounds, Entry
-from ...workspace.paths import validate_path_in_project
+from ...workspace.listing import Bounds
+from ...workspace.paths import split, validate_path_in_project
 from ...workspace.reading import DEFAULT_LIMIT_LINES, TextPage, Window, encoding_of, read_page
 from ...workspace.searching import DEFAULT_MAX_MATCHES, MAX_MATCHES, Found, Query
 from ...workspace.texts import Edit, TextWritten, edit_text, write_text
@@ -18,9 +22,11 @@ from ..core import JsonObject
 from ..factory import tool
 from ..locator import get_service
 
-MAX_ITEMS = 500
+MAX_ITEMS = 1_000
+MAX_RESULT_JSON_CHARS = 14_000  # below the executor's limit for any result, so that nothing is cut from the middle
 NEEDS = {"project_id": "project_id", "run_id": "_run_id", "call_id": "_call_id", "user_id": "_user_id"}
 SEARCH_NEEDS = {**NEEDS, "cancelled": "_cancelled"}
+MAX_QUERY_SHOWN_CHARS = 200
 CATEGORY = "files"
 
 PATH = {"type": "string", "description": "Path inside the project, such as 'src/main.py'."}
@@ -155,6 +161,12 @@ def _page(path: str, page: TextPage, note: str | None = None) -> JsonObject:
         path=FOLDER,
         pattern={"type": "string", "description": "Glob pattern: *, ?, [abc], and ** for any number of folders."},
         recursive={"type": "boolean", "description": "Also list what is in the folders below.", "default": False},
+        offset={
+            "type": "integer",
+            "description": "How many items to pass over: the next_offset of the last result.",
+            "default": 0,
+            "minimum": 0,
+        },
     ),
     category=CATEGORY,
     read_only=True,
@@ -163,7 +175,7 @@ def _page(path: str, page: TextPage, note: str | None = None) -> JsonObject:
     summarize=lambda _, data: f"{data['count']} items in {data['path']}",
 )
 def file_list(arguments: JsonObject) -> JsonObject:
-    """`{path, items: [{name, path, type, size, modified_at}], count, truncated, note?}`."""
+    """`{path, items: [{name, path, type, size, modified_at}], count, truncated, next_offset?, note?}`."""
     workspace, path = _workspace(arguments), arguments.get("path") or "."
     pattern = arguments.get("pattern") or None
     bounds = Bounds()
@@ -171,15 +183,31 @@ def file_list(arguments: JsonObject) -> JsonObject:
         found = workspace.find(path, pattern, bounds)
     else:
         found = iter(workspace.list(path, pattern))
-    items: list[Entry] = []
-    for entry in found:
-        if len(items) == MAX_ITEMS:
-            bounds.hit = f"only the first {MAX_ITEMS} are shown"
-            break
-        items.append(entry)
-    data = {"path": path, "items": [entry.to_dict() for entry in items], "count": len(items)}
-    note = f"There is more ({bounds.hit}). Use a narrower path or pattern." if bounds.hit else None
-    return data | {"truncated": bounds.hit is not None} | ({"note": note} if note else {})
+    start = arguments.get("offset", 0)
+    items, more = _fitting((entry.to_dict() for entry in islice(found, start, None)), MAX_ITEMS)
+    data: JsonObject = {"path": _shown(workspace, path), "items": items, "count": len(items), "truncated": more}
+    if more:
+        data |= {"next_offset": start + len(items), "note": "There is more: go on with next_offset, or use a pattern."}
+    elif bounds.hit:
+        data |= {"truncated": True, "note": f"There may be more ({bounds.hit}). Use a narrower path or pattern."}
+    return data
+
+
+def _fitting(items: Iterable[JsonObject], most: int) -> tuple[list[JsonObject], bool]:
+    """As many items as fit a result, and whether there are more."""
+    taken: list[JsonObject] = []
+    chars = 0
+    for item in items:
+        chars += len(json.dumps(item, ensure_ascii=False)) + 2
+        if (taken and chars > MAX_RESULT_JSON_CHARS) or len(taken) == most:
+            return taken, True
+        taken.append(item)
+    return taken, False
+
+
+def _shown(workspace: Workspace, path: str) -> str:
+    """A path as asked, made relative if it was an absolute one of the project."""
+    return "/".join(split(path, workspace.root)) or "."
 
 
 @tool(
@@ -195,9 +223,10 @@ def file_list(arguments: JsonObject) -> JsonObject:
 def file_exists(arguments: JsonObject) -> JsonObject:
     """`{path, exists, type: "file"|"dir"|"other"|null, size?}`."""
     check_named(arguments["path"])
-    entry = _workspace(arguments).stat(arguments["path"])
+    workspace = _workspace(arguments)
+    entry = workspace.stat(arguments["path"])
     if entry is None:
-        return {"path": arguments["path"], "exists": False, "type": None}
+        return {"path": _shown(workspace, arguments["path"]), "exists": False, "type": None}
     return {"path": entry.path or ".", "exists": True, "type": entry.type, "size": entry.size}
 
 
@@ -244,14 +273,16 @@ def file_search(arguments: JsonObject) -> JsonObject:
 
 
 def _found(query: Query, found: Found) -> JsonObject:
+    matches, more = _fitting((asdict(match) for match in found.matches), MAX_MATCHES)
+    why = "too many matches" if more else found.incomplete
     data: JsonObject = {
-        "query": query.text,
-        "matches": [{"path": m.path, "line": m.line, "column": m.column, "text": m.text} for m in found.matches],
+        "query": query.text[:MAX_QUERY_SHOWN_CHARS],
+        "matches": matches,
         "files_searched": found.files,
-        "truncated": found.incomplete is not None,
+        "truncated": why is not None,
     }
-    if found.incomplete:
-        data["note"] = f"There may be more ({found.incomplete}). Use a narrower query, path or pattern."
+    if why:
+        data["note"] = f"There may be more ({why}). Use a narrower query, path or pattern."
     return data
 
 
@@ -349,7 +380,9 @@ def file_edit(arguments: JsonObject) -> JsonObject:
 )
 def file_mkdir(arguments: JsonObject) -> JsonObject:
     """`{path, created}`."""
-    return {"path": arguments["path"], "created": _workspace(arguments).mkdir(arguments["path"])}
+    workspace = _workspace(arguments)
+    created = workspace.mkdir(arguments["path"])
+    return {"path": _shown(workspace, arguments["path"]), "created": created}
 
 
 @tool(
