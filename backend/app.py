@@ -18,7 +18,7 @@ from .net import Fetcher, FetchSettings
 from .net.search import search_backend
 from .routes import register_routes
 from .services import instance as instance_folder
-from .services import providers
+from .services import manual, providers
 from .services.auth import ensure_owner
 from .services.running.children import ChildRuns
 from .services.running.execution import Execution
@@ -40,12 +40,16 @@ class Instance:
 
     runtime: Runtime
     queue: LocalQueue
+    execution: Execution
+    children: ChildRuns
     writer: RunWriter
     events: EventLog
     tabs: TabEvents
 
     def start(self) -> None:
-        """Begin to work on runs."""
+        """End what a dead process left half done by hand or as a child, then work on runs."""
+        manual.recover(self.runtime)
+        self.children.recover()
         self.queue.start()
 
     def stop(self) -> None:
@@ -100,8 +104,9 @@ def build(settings: Settings) -> Instance:
     queue = LocalQueue(execution, Leases(database, f"{socket.gethostname()}:{os.getpid()}"[:60]), settings.runs)
     runtime.queue = queue
     runtime.readiness = partial(_readiness, runtime, queue)
-    _offer_services(runtime, execution)
-    return Instance(runtime, queue, writer, events, tabs)
+    children = ChildRuns(execution)
+    _offer_services(runtime, children)
+    return Instance(runtime, queue, execution, children, writer, events, tabs)
 
 
 def create_app(instance: Instance) -> Flask:
@@ -128,13 +133,13 @@ def _load_models(runtime: Runtime) -> None:
     runtime.catalogue = providers.catalogue(runtime)
 
 
-def _offer_services(runtime: Runtime, execution: Execution) -> None:
+def _offer_services(runtime: Runtime, children: ChildRuns) -> None:
     settings = runtime.settings
     fetcher = Fetcher(FetchSettings(allow=settings.fetch_allow, proxy=settings.fetch_proxy, own_ports=(settings.port,)))
-    register_service("workspaces", Workspaces(runtime))
+    register_service("workspaces", Workspaces(settings, runtime.db, runtime.blobs))
     register_service("fetcher", fetcher)
     register_service("search", search_backend(settings.search_url, fetcher))
-    register_service("runs", ChildRuns(execution))
+    register_service("runs", children)
     register_service("llm_client", runtime.catalogue)
 
 

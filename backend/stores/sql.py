@@ -39,7 +39,7 @@ class SqlRunStore:
         if self._place.handover.is_set() and any(_begins_work(row) for row in rows):
             # What has begun may finish and be recorded; the next worker begins what comes after.
             raise LeaseLost("The run is handed over.")
-        batch = Batch(self._place.run_id, self._place.epoch, rows, list(events), tell, durable=wait)
+        batch = Batch(self._place.run_id, self._place.epoch, rows, list(events), tell, awaited=wait)
         self._writer.submit(batch, wait)
 
     def waiting_messages(self, limit: int) -> list[WaitingMessage]:

@@ -26,14 +26,17 @@ KeepBlob = Callable[[str], str]
 
 @dataclass(slots=True)
 class Batch:
-    """Rows and events of one moment of one run, and who is told once they are committed."""
+    """Rows and events of one moment of one run, and who is told once they are committed.
+
+    `awaited`: a caller waits for it. Without, it may be grouped with what comes within 50 ms.
+    """
 
     run_id: str
     epoch: int
     rows: Sequence[Record]
     events: list[Event]
     tell: Tell
-    durable: bool
+    awaited: bool
     blobs: dict[int, str] = field(default_factory=dict)
     done: bool = False
     error: NanoClawError | None = None
@@ -42,8 +45,9 @@ class Batch:
 class RunWriter:
     """Commits batches in the order they came; a waiting caller commits for all who wait with it.
 
-    Deltas are committed at once when the run's last ones are at least 50 ms old, else together at most
-    every 50 ms. Batches with rows are written with synchronous=FULL, deltas with NORMAL.
+    What nobody waits for (deltas above all) is committed at once when the run's last such commit is at
+    least 50 ms old, else together at most every 50 ms. Batches that somebody waits for or that hold rows
+    are written with synchronous=FULL, deltas with NORMAL.
     """
 
     def __init__(self, database: Database, keep_blob: KeepBlob) -> None:
@@ -52,7 +56,7 @@ class RunWriter:
         self._committing = threading.Lock()
         self._waiting = threading.Condition()
         self._pending: list[Batch] = []
-        self._last_delta: dict[str, float] = {}
+        self._last_loose: dict[str, float] = {}
         self._failed: dict[str, NanoClawError] = {}
         self._connection: Connection | None = None
         self._full = False
@@ -90,7 +94,7 @@ class RunWriter:
 
     # ---------------------------------------------------------------- when
     def _commit_now_if_due(self, run_id: str) -> bool:
-        if time.monotonic() < self._last_delta.get(run_id, 0.0) + DELTA_PACE_SECONDS:
+        if time.monotonic() < self._last_loose.get(run_id, 0.0) + DELTA_PACE_SECONDS:
             return False
         if not self._committing.acquire(blocking=False):
             return False
@@ -107,7 +111,7 @@ class RunWriter:
                     self._waiting.wait()
                 if self._closed:
                     return
-                due = min(self._last_delta.get(b.run_id, 0.0) for b in self._pending) + DELTA_PACE_SECONDS
+                due = min(self._last_loose.get(b.run_id, 0.0) for b in self._pending) + DELTA_PACE_SECONDS
                 pause = due - time.monotonic()
                 if pause > 0:
                     self._waiting.wait(pause)
@@ -132,7 +136,7 @@ class RunWriter:
         finally:
             for batch in batches:
                 batch.done = True
-                if batch.error and not batch.durable:
+                if batch.error and not batch.awaited:
                     self._failed[batch.run_id] = batch.error
 
     def _try(self, batches: list[Batch]) -> bool:
@@ -153,16 +157,16 @@ class RunWriter:
 
     def _write(self, batches: list[Batch]) -> list[tuple[Tell, list[Event]]]:
         told: list[tuple[Tell, list[Event]]] = []
-        connection = self._ready_connection(full=any(b.durable for b in batches))
+        connection = self._ready_connection(full=any(b.awaited or b.rows for b in batches))
         with self._db.transaction(connection):
             for run_id in dict.fromkeys(b.run_id for b in batches):
                 told += _write_run(connection, [b for b in batches if b.run_id == run_id])
         now = time.monotonic()
         for batch in batches:
-            if not batch.durable:
-                self._last_delta[batch.run_id] = now
+            if not batch.awaited:
+                self._last_loose[batch.run_id] = now
             elif any(event.type == "run.finished" for event in batch.events):
-                self._last_delta.pop(batch.run_id, None)
+                self._last_loose.pop(batch.run_id, None)
         return told
 
     def _ready_connection(self, full: bool) -> Connection:
@@ -247,14 +251,19 @@ def _number(event: Event, run_id: str, seq: int, placed: rows.Placed) -> None:
 
 
 def _merge_batches(batches: list[Batch]) -> list[Batch]:
-    """Neighbouring batches of deltas become one, so that their pieces can become one event."""
+    """Neighbouring batches that hold nothing but deltas become one, so that their pieces can become one event."""
     out: list[Batch] = []
     for batch in batches:
-        if out and not batch.durable and not out[-1].durable:
-            out[-1] = Batch(batch.run_id, batch.epoch, [], [*out[-1].events, *batch.events], batch.tell, durable=False)
+        if out and _is_loose(batch) and _is_loose(out[-1]):
+            events = [*out[-1].events, *batch.events]
+            out[-1] = Batch(batch.run_id, batch.epoch, [], events, batch.tell, awaited=False)
         else:
             out.append(batch)
     return out
+
+
+def _is_loose(batch: Batch) -> bool:
+    return not batch.awaited and not batch.rows
 
 
 def _merge(events: list[Event]) -> list[Event]:

@@ -180,3 +180,17 @@ def test_a_run_that_is_handed_over_begins_nothing_new(
     store.record([StepRecord("run-1", 0, status="completed", model_calls=1)], [], lambda e: None)
     with pytest.raises(LeaseLost):
         store.record([StepRecord("run-1", 1)], [], lambda e: None)
+
+
+def test_rows_that_nobody_waits_for_are_written_too(database: Database, make_store: MakeStore, told: list) -> None:
+    store = make_store()
+    call = {"id": "c1", "function": {"name": "calculator", "arguments": "{}"}, "status": "success", "result": "4"}
+    for i in range(5):
+        store.record([], [delta("x", i)], told.extend, wait=False)
+        store.record(
+            [CallRecord("run-1", 0, i, {**call, "id": f"c{i}"})], [Event("run.notice", {})], told.extend, wait=False
+        )
+    store.record([], [Event("step.finished", {"step": 0})], told.extend)
+    with database.read() as session:
+        assert len(session.scalars(select(ToolCall)).all()) == 5
+    assert [e.seq for e in told] == list(range(1, len(told) + 1))

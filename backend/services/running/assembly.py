@@ -3,17 +3,16 @@
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from ...agent.guardrails import GuardrailConfig
 from ...agent.ports import LLMProvider
-from ...agent.types import CallRecord, JsonObject, Resume, RunKind, RunSpec, StepRecord, ToolCallRequest, Usage
 from ...agent.types import Message as Turn
+from ...agent.types import RunKind, RunSpec
 from ...errors import NotFound
-from ...models import Conversation, Project, Run, Step, ToolCall, User
+from ...models import Conversation, Project, Run, User
 from ..runtime import Runtime
-from . import offers, transcript
+from . import offers, resuming, transcript
 from .prompt import system_prompt
 
 OFFLINE_MODEL = "offline"
@@ -44,6 +43,7 @@ def assemble(runtime: Runtime, run_id: str, again: bool) -> Assembled:
         policy = offers.policies(session, runtime.registry)
         resolved = runtime.catalogue.resolve(_model(run, runtime))
         budget = max(resolved.context_window - ANSWER_TOKENS, LEAST_BUDGET_TOKENS)
+        resume = resuming.load(session, run) if again else None
         spec = RunSpec(
             run_id=run.id,
             kind=_kind(run.kind),
@@ -58,12 +58,12 @@ def assemble(runtime: Runtime, run_id: str, again: bool) -> Assembled:
             user_id=run.owner_id,
             project_id=run.project_id,
             conversation_id=run.conversation_id,
-            parent_message_id=run.message_id,
+            parent_message_id=resuming.last_injected(resume) or run.message_id,
             temperature=_option(run, "temperature", conversation),
             max_tokens=_option(run, "max_tokens", conversation),
             thinking=_option(run, "thinking", conversation),
             token_budget=budget,
-            resume=_resume(session, run) if again else None,
+            resume=resume,
         )
         return Assembled(spec, resolved.provider, run.owner_id, run.conversation_id)
 
@@ -94,46 +94,3 @@ def _transcript(session: Session, run: Run, budget: int, runtime: Runtime) -> tu
     if run.message_id is None:
         return (Turn("user", run.input, key=run.id),)
     return transcript.load(session, run.message_id, budget, runtime.registry)
-
-
-def _resume(session: Session, run: Run) -> Resume:
-    steps = session.scalars(select(Step).where(Step.run_id == run.id).order_by(Step.index)).all()
-    calls = session.scalars(
-        select(ToolCall).where(ToolCall.run_id == run.id).order_by(ToolCall.step, ToolCall.position)
-    ).all()
-    return Resume(tuple(_step(s) for s in steps), tuple(_call(c) for c in calls))
-
-
-def _step(row: Step) -> StepRecord:
-    return StepRecord(
-        run_id=row.run_id,
-        index=row.index,
-        status="completed" if row.status == "completed" else "running",
-        reasoning=row.reasoning,
-        text=row.text,
-        finish_reason=row.finish_reason,
-        model=row.model,
-        model_calls=row.model_calls,
-        usage=_usage(row.usage),
-        reasoning_fields=row.reasoning_fields,
-        started_at=row.started_at,
-        finished_at=row.finished_at,
-    )
-
-
-def _usage(stored: JsonObject) -> Usage:
-    known = ("prompt_tokens", "completion_tokens", "cost_micros", "currency")
-    return Usage(**{name: stored[name] for name in known if name in stored})
-
-
-def _call(row: ToolCall) -> CallRecord:
-    stored = row.request or {}
-    function = row.call["function"]
-    request = ToolCallRequest(
-        id=str(row.call.get("provider_id") or row.id),
-        name=function["name"],
-        arguments=function["arguments"],
-        extra_content=stored.get("extra_content"),
-    )
-    call = {**row.call, "result": row.result}
-    return CallRecord(row.run_id, row.step, row.position, call, row.idempotent, request)

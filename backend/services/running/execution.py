@@ -12,11 +12,12 @@ from ...agent.types import Event, RunOutcome, RunRecord
 from ...cancel import CancelToken
 from ...channels.log import EventLog
 from ...errors import LeaseLost, NanoClawError
-from ...ids import iso_now, new_id, utc_now
+from ...ids import iso_now, utc_now
 from ...models import Conversation, Message, Run
 from ...stores.leases import Lease
 from ...stores.sql import RunPlace, SqlRunStore
 from ...stores.writer import RunWriter
+from ..runs import RunRequest, add_chat_run
 from ..runtime import Runtime
 from .assembly import assemble
 
@@ -88,8 +89,7 @@ def start_waiting(runtime: Runtime, conversation_id: str | None) -> str | None:
         conversation = session.get(Conversation, conversation_id)
         if message is None or conversation is None or conversation.deleted_at:
             return None
-        run = _next_run(conversation, message)
-        session.add(run)
+        run = add_chat_run(session, conversation, message.id, message.content, _kept_request(message))
         conversation.last_position += 1
         message.state, message.run_id = "sent", run.id
         message.position, message.parent_id = conversation.last_position, conversation.active_leaf_id
@@ -97,22 +97,10 @@ def start_waiting(runtime: Runtime, conversation_id: str | None) -> str | None:
         return run.id
 
 
-def _next_run(conversation: Conversation, message: Message) -> Run:
-    options = dict(message.options or {})
-    limits = options.pop("limits", None) or {}
-    model = options.pop("model", None) or conversation.model or ""
-    return Run(
-        id=new_id(),
-        kind="chat",
-        owner_id=conversation.owner_id,
-        project_id=conversation.project_id,
-        conversation_id=conversation.id,
-        message_id=message.id,
-        model=model,
-        input=message.content,
-        limits=limits,
-        options=options,
-    )
+def _kept_request(message: Message) -> RunRequest:
+    kept = message.options or {}
+    tools = kept.get("tools")
+    return RunRequest(None if tools is None else tuple(tools), kept.get("model"), kept.get("limits"))
 
 
 def recover_waiting(runtime: Runtime) -> list[str]:

@@ -1,0 +1,74 @@
+"""The `runs` service of the tools: child runs with rows and a trace of their own."""
+
+from sqlalchemy import select
+
+from ...agent.children import ChildRequest, ChildRunner
+from ...agent.core import AgentCore
+from ...agent.types import Event, JsonObject, RunOutcome, RunRecord, RunSpec
+from ...cancel import CancelToken
+from ...errors import ToolUnavailable
+from ...ids import iso_now, utc_now
+from ...models import Run
+from ...stores.sql import RunPlace, SqlRunStore
+from .execution import Execution
+
+EPOCH = 1
+INTERRUPTED: JsonObject = {
+    "code": "interrupted",
+    "message": "The server stopped before the child had finished.",
+    "retryable": True,
+}
+
+
+class ChildRuns:
+    """Runs the tasks of a `multi_agent` call as child runs of the calling run."""
+
+    def __init__(self, execution: Execution) -> None:
+        self._execution = execution
+        self._runner = ChildRunner(self._start, self._create)
+
+    def run_children(self, request: ChildRequest) -> list[JsonObject]:
+        """One result per task, in order; see `ChildRunner.run`. Raises ToolUnavailable outside of a run."""
+        if request.user_id is None:
+            raise ToolUnavailable("Child runs need a run that belongs to a user.")
+        return self._runner.run(request)
+
+    def recover(self) -> None:
+        """At start: children that a crash cut off are ended; their parents say what became of the call."""
+        with self._execution.runtime.db.read() as session:
+            query = select(Run.id, Run.lease_epoch).where(Run.kind == "child", Run.status == "running")
+            cut_off = session.execute(query).all()
+        for run_id, epoch in cut_off:
+            record = RunRecord(run_id, status="failed", stop_reason="error", error=INTERRUPTED, finished_at=iso_now())
+            ended = Event("run.finished", {"status": "failed", "stop_reason": "error", "error": INTERRUPTED})
+            self._store(run_id, epoch).record([record], [ended], self._execution.events.send_progress)
+
+    def _create(self, request: ChildRequest, spec: RunSpec) -> None:
+        with self._execution.runtime.db.write() as session:
+            session.add(
+                Run(
+                    id=spec.run_id,
+                    kind="child",
+                    status="running",
+                    owner_id=request.user_id,
+                    project_id=spec.project_id,
+                    parent_run_id=request.run_id,
+                    parent_call_id=request.call_id,
+                    model=spec.model,
+                    input=str(spec.transcript[-1].content),
+                    limits={"max_steps": spec.limits.max_steps},
+                    lease_epoch=EPOCH,
+                    started_at=utc_now(),
+                )
+            )
+
+    def _start(self, spec: RunSpec, cancelled: CancelToken) -> RunOutcome:
+        execution = self._execution
+        resolved = execution.runtime.catalogue.resolve(spec.model or None)
+        store = self._store(spec.run_id, EPOCH)
+        core = AgentCore(resolved.provider, execution.runtime.executor, store, execution.events)
+        return core.run(spec, cancelled)
+
+    def _store(self, run_id: str, epoch: int) -> SqlRunStore:
+        place = RunPlace(run_id, epoch, None, self._execution.handover)
+        return SqlRunStore(self._execution.runtime.db, self._execution.writer, place)
