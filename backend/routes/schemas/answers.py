@@ -1,0 +1,400 @@
+"""Answers, for the documentation and for tests that hold routes to it."""
+
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict, create_model
+
+CallStatus = Literal[
+    "pending",
+    "executing",
+    "waiting_approval",
+    "success",
+    "error",
+    "timeout",
+    "permission_denied",
+    "cancelled",
+    "unknown",
+]
+RunStatus = Literal["queued", "running", "waiting_approval", "completed", "cancelled", "max_steps", "timeout", "failed"]
+RunKind = Literal["chat", "task", "workflow", "child", "manual"]
+
+
+class Answer(BaseModel):
+    """An object that a route answers with."""
+
+    model_config = ConfigDict(extra="allow", protected_namespaces=())
+
+
+def page_of(item: type[BaseModel]) -> type[BaseModel]:
+    """`{items, next_cursor}` of a kind."""
+    name = f"{item.__name__}Page"
+    return create_model(
+        name,
+        __base__=Answer,
+        __doc__=f"A page of {item.__name__}.",
+        items=(list[item], ...),  # type: ignore[valid-type]
+        next_cursor=(str | None, ...),
+    )
+
+
+class Problem(Answer):
+    """An error (RFC 9457)."""
+
+    type: str
+    title: str
+    status: int
+    detail: str
+    code: str
+    errors: dict[str, list[str]] | None = None
+    suggestion: str | None = None
+    retryable: bool | None = None
+
+
+class Status(Answer):
+    """Whether the server lives or is ready."""
+
+    status: str
+    details: dict[str, Any] | None = None
+
+
+class AuthMode(Answer):
+    """How people sign in."""
+
+    mode: Literal["single", "multi"]
+    signed_in: bool
+
+
+class User(Answer):
+    """A person."""
+
+    id: str
+    name: str
+    role: str
+
+
+class Me(Answer):
+    """The signed-in person."""
+
+    user: User
+    role: str
+    settings: dict[str, Any]
+    csrf_token: str | None
+
+
+class Token(Answer):
+    """An API token without its secret."""
+
+    id: str
+    name: str
+    created_at: str
+    last_used_at: str | None
+
+
+class NewToken(Token):
+    """An API token, this once with its secret."""
+
+    token: str
+
+
+class Project(Answer):
+    """A project."""
+
+    id: str
+    name: str
+    description: str
+    instructions: str
+    path: str | None
+    default_model: str | None
+    allowed_tools: list[str] | None
+    limits: dict[str, Any]
+    created_at: str
+    updated_at: str
+    deleted_at: str | None
+
+
+class FileEntry(Answer):
+    """A file or folder."""
+
+    name: str
+    path: str
+    type: Literal["file", "dir", "link", "other"]
+    size: int
+    modified_at: str
+
+
+class WrittenFile(FileEntry):
+    """A file as it is after a write."""
+
+    etag: str
+    created: bool
+
+
+class FileMatch(Answer):
+    """A line that was found."""
+
+    path: str
+    line: int
+    text: str
+
+
+class FileChange(Answer):
+    """A change of a file, and who made it."""
+
+    id: str
+    path: str
+    new_path: str | None
+    action: str
+    before_size: int | None
+    after_size: int | None
+    run_id: str | None
+    call_id: str | None
+    user_id: str | None
+    reverted_at: str | None
+    created_at: str
+
+
+class ConversationSummary(Answer):
+    """A conversation as lists show it."""
+
+    id: str
+    title: str
+    project_id: str | None
+    model: str | None
+    active_leaf_id: str | None
+    active_run_id: str | None
+    created_at: str
+    updated_at: str
+    deleted_at: str | None
+
+
+class Conversation(ConversationSummary):
+    """A conversation."""
+
+    system_prompt: str | None
+    temperature: float | None
+    max_tokens: int | None
+    thinking: bool | None
+
+
+class Function(Answer):
+    """What a call asks for; `arguments` is JSON text."""
+
+    name: str
+    arguments: str
+
+
+class Call(Answer):
+    """CALL: one tool call."""
+
+    id: str
+    type: Literal["function"]
+    function: Function
+    result: str | None
+    success: bool | None
+    skipped: bool
+    execution_time: float | None
+    status: CallStatus
+    cached: bool
+    duplicate_of: str | None
+    cached_at: str | None
+    expires_at: str | None
+    attempts: int
+    degraded: str | dict[str, Any] | None
+    summary: str | None
+    queued_ms: float | None
+    result_truncated: bool
+    result_size: int | None
+    provider_id: str | None
+    step: int | None
+    started_at: str | None
+    finished_at: str | None
+
+
+class Message(Answer):
+    """MESSAGE."""
+
+    id: str
+    conversation_id: str
+    parent_id: str | None
+    siblings: list[str]
+    position: int | None
+    role: Literal["user", "assistant"]
+    state: Literal["queued", "sent", "withdrawn"]
+    content: str
+    reasoning: str
+    blocks: list[dict[str, Any]]
+    tool_calls: list[Call]
+    attachments: list[dict[str, Any]]
+    model: str
+    usage: dict[str, Any] | None
+    error: dict[str, Any] | None
+    run_id: str | None
+    created_at: str
+
+
+class MessagePage(Answer):
+    """A page of the path to a leaf, and the messages that wait for a run."""
+
+    items: list[Message]
+    next_cursor: str | None
+    prev_cursor: str | None
+    leaf_id: str | None
+    queued: list[Message]
+
+
+class Usage(Answer):
+    """Tokens and cost."""
+
+    prompt_tokens: int
+    completion_tokens: int
+    total_tokens: int
+    cost_micros: int
+    currency: str
+
+
+class RunSummary(Answer):
+    """A run as lists show it."""
+
+    id: str
+    kind: RunKind
+    status: RunStatus
+    stop_reason: str | None
+    project_id: str | None
+    conversation_id: str | None
+    parent_run_id: str | None
+    parent_call_id: str | None
+    model: str
+    error: dict[str, Any] | None
+    usage: Usage
+    step_count: int
+    created_at: str
+    started_at: str | None
+    finished_at: str | None
+
+
+class Run(RunSummary):
+    """RUN."""
+
+    input: str
+    output: str | None
+    limits: dict[str, Any]
+
+
+class Accepted(Answer):
+    """A message that was taken, and the run that answers it; null while another run goes on."""
+
+    message: Message
+    run: Run | None
+
+
+class TaskStatus(Answer):
+    """How a task stands."""
+
+    id: str
+    status: RunStatus
+    stop_reason: str | None
+    step_count: int
+    output: str | None
+    error: dict[str, Any] | None
+
+
+class Step(Answer):
+    """One model call and its batch of tool calls."""
+
+    index: int
+    status: Literal["running", "completed", "failed"]
+    reasoning: str
+    text: str
+    finish_reason: str | None
+    model: str
+    model_calls: int
+    usage: dict[str, Any]
+    tool_calls: list[Call]
+    started_at: str | None
+    finished_at: str | None
+
+
+class Receipt(Answer):
+    """What a cancel did."""
+
+    stopped: list[Any]
+    finished: list[Any]
+    abandoned: list[Any]
+    usage: dict[str, Any]
+
+
+class Hit(Answer):
+    """Something that was found."""
+
+    type: Literal["message", "conversation", "project"]
+    id: str
+    conversation_id: str | None
+    project_id: str | None
+    title: str | None
+    snippet: str
+
+
+class Tool(Answer):
+    """A tool."""
+
+    name: str
+    description: str
+    category: str
+    parameters: dict[str, Any]
+    enabled: bool
+    policy: Literal["allow", "ask", "deny"]
+    read_only: bool
+    concurrency_safe: bool
+    cacheable: bool
+    timeout: float
+    error: str | None
+    stats: dict[str, Any]
+
+
+class Reloaded(Answer):
+    """How many tools stand, and which files could not be loaded."""
+
+    tools: int
+    errors: list[dict[str, Any]]
+
+
+class Model(Answer):
+    """A model on offer."""
+
+    id: str
+
+
+class Provider(Answer):
+    """A place to ask models; its key is never shown."""
+
+    id: str
+    name: str
+    kind: str
+    base_url: str
+    has_key: bool
+    models: list[str]
+    options: dict[str, Any]
+    enabled: bool
+    created_at: str
+
+
+class ProviderTest(Answer):
+    """Whether a provider answers."""
+
+    ok: bool
+    model: str | None
+    latency_ms: int | None
+    error: str | None
+    code: str | None
+
+
+class TokenStats(Answer):
+    """Usage of one period."""
+
+    period: str
+    runs: int
+    prompt_tokens: int
+    completion_tokens: int
+    total_tokens: int
+    cost_micros: int
+    currency: str

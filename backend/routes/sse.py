@@ -1,0 +1,88 @@
+"""Server-Sent Events: how events of the log become a response that lives as long as its reader."""
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+
+from flask import Response, request
+
+from ..errors import InvalidInput
+from .http import identity, runtime
+from .state import web_state
+
+HEARTBEAT = ": \n\n"
+# Told to clients that reconnect on their own.
+RETRY_MS = 1000
+MAX_SEQ_DIGITS = 16
+
+
+@dataclass(frozen=True, slots=True)
+class Frame:
+    """One event as it goes out; `data` is one line of JSON."""
+
+    event: str
+    data: str
+    id: int | None = None
+
+    def text(self) -> str:
+        """The lines of the event."""
+        number = f"id: {self.id}\n" if self.id is not None else ""
+        return f"{number}event: {self.event}\ndata: {self.data}\n\n"
+
+
+def last_event_id(after: int) -> int:
+    """Where a reader stands: the header of a reconnect counts before the query string."""
+    header = request.headers.get("Last-Event-ID", "").strip()
+    if not header:
+        return after
+    if not (header.isascii() and header.isdigit()) or len(header) > MAX_SEQ_DIGITS:
+        raise InvalidInput("Last-Event-ID is not a number.", {"Last-Event-ID": ["must be an event's number"]})
+    return int(header)
+
+
+def stream(frames: Iterable[Frame | None], may_go_on: Callable[[], bool]) -> Response:
+    """Answer with events; None is a heartbeat, before which `may_go_on` is asked again.
+
+    Raises Unavailable when too many streams are open.
+    """
+    who = identity().user_id
+    slots = web_state().slots
+    slots.take(who)
+    response = Response(_texts(frames, may_go_on), mimetype="text/event-stream")
+    # Also when the reader left before the first line was sent, so not in the generator.
+    response.call_on_close(lambda: slots.give_back(who))
+    response.headers["Cache-Control"] = "no-store"
+    response.headers["X-Accel-Buffering"] = "no"
+    return response
+
+
+def still_signed_in() -> Callable[[], bool]:
+    """A question that can be asked later, outside the request: does this sign-in still hold?"""
+    from ..services import auth
+
+    parts, who = runtime(), identity()
+    header = request.headers.get("Authorization", "")
+    cookie = request.cookies.get(auth.cookie_name(parts), "")
+
+    def ask() -> bool:
+        if who.via == "session":
+            now = auth.by_session(parts, cookie)
+        else:
+            now = auth.by_bearer(parts, header.partition(" ")[2].strip())
+        return now is not None and now.user_id == who.user_id
+
+    return ask
+
+
+def _texts(frames: Iterable[Frame | None], may_go_on: Callable[[], bool]) -> Iterator[str]:
+    yield f"retry: {RETRY_MS}\n\n"
+    try:
+        for frame in frames:
+            if frame is not None:
+                yield frame.text()
+            elif may_go_on():
+                yield HEARTBEAT
+            else:
+                return
+    finally:
+        if hasattr(frames, "close"):
+            frames.close()

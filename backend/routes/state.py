@@ -1,0 +1,62 @@
+"""What the web side itself remembers in this process: rate limits and open streams."""
+
+import threading
+from collections import Counter
+from dataclasses import dataclass, field
+from typing import cast
+
+from flask import current_app
+
+from ..errors import Unavailable
+from .limits import RateLimiter
+
+EXTENSION = "nanoclaw.web"
+STREAMS_PER_USER = 8
+THREADS_FOR_OTHERS = 16
+
+
+class StreamSlots:
+    """How many event streams may be open: all together, and for one user."""
+
+    def __init__(self, total: int, per_user: int = STREAMS_PER_USER) -> None:
+        self._total = total
+        self._per_user = per_user
+        self._lock = threading.Lock()
+        self._open: Counter[str] = Counter()
+
+    def take(self, user_id: str) -> None:
+        """Count a stream. Raises Unavailable when there are too many."""
+        with self._lock:
+            if self._open.total() >= self._total or self._open[user_id] >= self._per_user:
+                raise Unavailable("Too many event streams are open; poll instead, or try again.")
+            self._open[user_id] += 1
+
+    def give_back(self, user_id: str) -> None:
+        """A stream was closed."""
+        with self._lock:
+            self._open[user_id] -= 1
+            if self._open[user_id] <= 0:
+                del self._open[user_id]
+
+    def open(self) -> int:
+        """How many are open."""
+        with self._lock:
+            return self._open.total()
+
+
+@dataclass(slots=True)
+class WebState:
+    """One for each application."""
+
+    slots: StreamSlots
+    limiter: RateLimiter = field(default_factory=RateLimiter)
+
+
+def web_state() -> WebState:
+    """That of the current application."""
+    return cast(WebState, current_app.extensions[EXTENSION])
+
+
+def limiter() -> RateLimiter:
+    """The rate limits of the current application."""
+    return web_state().limiter

@@ -1,0 +1,98 @@
+"""Earlier contents of a project's files: who changed what, the difference, and putting one back."""
+
+from typing import Any, BinaryIO, cast
+
+from sqlalchemy import select
+from sqlalchemy.orm import Session
+
+from ..errors import NotFound
+from ..ids import iso, utc_now
+from ..models import FileChange
+from ..workspace import Change, change_diff, restore
+from ..workspace.history import Action
+from .files import open_workspace, tell_change
+from .paging import Page, decode_cursor, encode_cursor, list_json
+from .projects import get_project
+from .runtime import Runtime
+
+JsonObject = dict[str, Any]
+
+
+def list_changes(
+    runtime: Runtime, user_id: str, project_id: str, page: Page, *, path: str | None, run_id: str | None
+) -> JsonObject:
+    """Changes of the project's files, the newest first; of one path, or of one run."""
+    query = select(FileChange).where(FileChange.project_id == project_id)
+    if path:
+        query = query.where((FileChange.path == path) | (FileChange.new_path == path))
+    if run_id:
+        query = query.where(FileChange.run_id == run_id)
+    if page.cursor:
+        query = query.where(FileChange.position < decode_cursor(page.cursor, (int,))[0])
+    with runtime.db.read() as session:
+        get_project(session, user_id, project_id)
+        rows = session.scalars(query.order_by(FileChange.position.desc()).limit(page.limit + 1)).all()
+    return list_json(rows, page, change_json, lambda c: encode_cursor(c.position))
+
+
+def show_change(runtime: Runtime, user_id: str, project_id: str, change_id: str) -> JsonObject:
+    """One change with its `diff` (null for binary or too large contents)."""
+    with runtime.db.read() as session:
+        row = _get(session, user_id, project_id, change_id)
+    workspace = open_workspace(runtime, user_id, project_id)
+    return {**change_json(row), "diff": change_diff(workspace, _change(row))}
+
+
+def open_before(runtime: Runtime, user_id: str, project_id: str, change_id: str) -> tuple[str, BinaryIO]:
+    """(path, stream) of what the file held before a change. Raises NotFound if there was nothing."""
+    with runtime.db.read() as session:
+        row = _get(session, user_id, project_id, change_id)
+    if row.before_hash is None:
+        raise NotFound("There was no content before this change.")
+    return row.path, runtime.blobs.open(row.before_hash)
+
+
+def revert(runtime: Runtime, user_id: str, project_id: str, change_id: str) -> JsonObject:
+    """Put back what was there before a change. Raises FileTaken when the file was changed since."""
+    with runtime.db.read() as session:
+        row = _get(session, user_id, project_id, change_id)
+    restore(open_workspace(runtime, user_id, project_id), _change(row))
+    with runtime.db.write() as session:
+        row = _get(session, user_id, project_id, change_id)
+        row.reverted_at = utc_now()
+        answer = change_json(row)
+    tell_change(runtime, user_id, project_id)
+    return answer
+
+
+def change_json(row: FileChange) -> JsonObject:
+    """A change as the API shows it; `user_id` is the person, or the one for whom the run worked."""
+    return {
+        "id": row.id,
+        "path": row.path,
+        "new_path": row.new_path,
+        "action": row.action,
+        "before_size": row.before_size,
+        "after_size": row.after_size,
+        "run_id": row.run_id,
+        "call_id": row.call_id,
+        "user_id": row.user_id,
+        "reverted_at": iso(row.reverted_at),
+        "created_at": iso(row.created_at),
+    }
+
+
+def _get(session: Session, user_id: str, project_id: str, change_id: str) -> FileChange:
+    get_project(session, user_id, project_id)
+    row = session.get(FileChange, change_id)
+    if row is None or row.project_id != project_id:
+        raise NotFound("There is no such change.")
+    return row
+
+
+def _change(row: FileChange) -> Change:
+    return Change(
+        project_id=row.project_id, path=row.path, action=cast(Action, row.action), new_path=row.new_path,
+        before_hash=row.before_hash, after_hash=row.after_hash, before_size=row.before_size,
+        after_size=row.after_size, run_id=row.run_id, call_id=row.call_id, user_id=row.user_id, id=row.id,
+    )  # fmt: skip

@@ -1,0 +1,169 @@
+"""Conversations: inside a project or outside, moved, renamed, deleted and put back."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from sqlalchemy import Select, select
+from sqlalchemy.orm import Session
+
+from ..errors import InvalidInput, NotFound
+from ..ids import iso, utc_now
+from ..models import Conversation, Message, Project, Run
+from ..stores import search_index
+from .paging import Page, encode_cursor, list_json, newest_first
+from .projects import get_project
+from .runtime import Runtime
+
+ACTIVE = ("queued", "running", "waiting_approval")
+CHANGEABLE = ("title", "model", "system_prompt", "temperature", "max_tokens", "thinking")
+
+
+def conversation_json(row: Conversation, active_run_id: str | None) -> dict[str, Any]:
+    """A conversation with everything about it but its messages."""
+    return {
+        **summary_json(row, active_run_id),
+        "system_prompt": row.system_prompt,
+        "temperature": row.temperature,
+        "max_tokens": row.max_tokens,
+        "thinking": row.thinking,
+    }
+
+
+def summary_json(row: Conversation, active_run_id: str | None) -> dict[str, Any]:
+    """A conversation as lists show it."""
+    return {
+        "id": row.id,
+        "title": row.title,
+        "project_id": row.project_id,
+        "model": row.model,
+        "active_leaf_id": row.active_leaf_id,
+        "active_run_id": active_run_id,
+        "created_at": iso(row.created_at),
+        "updated_at": iso(row.updated_at),
+        "deleted_at": iso(row.deleted_at),
+    }
+
+
+def list_conversations(runtime: Runtime, user_id: str, page: Page, project_id: str | None = None) -> dict[str, Any]:
+    """The user's conversations, the last used first; of one project, or of none with `project_id="none"`."""
+    with runtime.db.read() as session:
+        query = newest_first(_visible(user_id, project_id), page, Conversation.updated_at, Conversation.id)
+        rows = session.scalars(query).all()
+        active = active_runs(session, [row.id for row in rows])
+    return list_json(
+        rows, page, lambda c: summary_json(c, active.get(c.id)), lambda c: encode_cursor(c.updated_at, c.id)
+    )
+
+
+def _visible(user_id: str, project_id: str | None) -> Select[Conversation]:
+    query = select(Conversation).where(Conversation.owner_id == user_id, Conversation.deleted_at.is_(None))
+    if project_id == "none":
+        return query.where(Conversation.project_id.is_(None))
+    if project_id is not None:
+        return query.where(Conversation.project_id == project_id)
+    gone = select(Project.id).where(Project.owner_id == user_id, Project.deleted_at.is_not(None))
+    return query.where(Conversation.project_id.is_(None) | Conversation.project_id.not_in(gone))
+
+
+def active_runs(session: Session, conversation_ids: Sequence[str]) -> dict[str, str]:
+    """The run that goes on in each of these conversations, where there is one."""
+    query = (
+        select(Run.conversation_id, Run.id)
+        .where(Run.conversation_id.in_(conversation_ids), Run.kind == "chat", Run.status.in_(ACTIVE))
+        .order_by(Run.created_at)
+    )
+    return {row.conversation_id: row.id for row in session.execute(query) if row.conversation_id}
+
+
+def get_conversation(session: Session, user_id: str, conversation_id: str, *, deleted: bool = False) -> Conversation:
+    """The user's conversation. Raises NotFound for another's, and for a deleted one unless asked for."""
+    row = session.get(Conversation, conversation_id)
+    if row is None or row.owner_id != user_id or bool(row.deleted_at) != deleted:
+        raise NotFound("There is no such conversation.")
+    return row
+
+
+def show_conversation(runtime: Runtime, user_id: str, conversation_id: str) -> dict[str, Any]:
+    """One conversation; `active_run_id` lets a page attach again to a run that goes on."""
+    with runtime.db.read() as session:
+        return _shown(session, get_conversation(session, user_id, conversation_id))
+
+
+def create_conversation(runtime: Runtime, user_id: str, values: dict[str, Any]) -> dict[str, Any]:
+    """Make a conversation from some of CHANGEABLE and `project_id`. Raises NotFound for an unknown project."""
+    with runtime.db.write() as session:
+        project_id = values.get("project_id")
+        if project_id is not None:
+            get_project(session, user_id, project_id)
+        given = {name: values[name] for name in CHANGEABLE if values.get(name) is not None}
+        row = Conversation(owner_id=user_id, project_id=project_id, updated_at=utc_now(), **given)
+        session.add(row)
+        session.flush()
+        index_title(session, row)
+        answer = conversation_json(row, None)
+    runtime.tabs.publish(user_id, "conversation", row.id)
+    return answer
+
+
+def update_conversation(
+    runtime: Runtime, user_id: str, conversation_id: str, changes: dict[str, Any]
+) -> dict[str, Any]:
+    """Change some of CHANGEABLE, move to a project (or out with null), or choose another branch."""
+    with runtime.db.write() as session:
+        row = get_conversation(session, user_id, conversation_id)
+        for name in CHANGEABLE:
+            if name in changes:
+                setattr(row, name, changes[name])
+        if "project_id" in changes:
+            _move(session, user_id, row, changes["project_id"])
+        if changes.get("active_leaf_id") is not None:
+            _choose_leaf(session, row, changes["active_leaf_id"])
+        row.updated_at = utc_now()
+        index_title(session, row)
+        answer = _shown(session, row)
+    runtime.tabs.publish(user_id, "conversation", conversation_id)
+    return answer
+
+
+def delete_conversation(runtime: Runtime, user_id: str, conversation_id: str) -> None:
+    """Hide a conversation; a run that goes on in it is cancelled."""
+    with runtime.db.write() as session:
+        row = get_conversation(session, user_id, conversation_id)
+        row.deleted_at = utc_now()
+        running = active_runs(session, [conversation_id])
+    for run_id in running.values():
+        runtime.queue.cancel(run_id)
+    runtime.tabs.publish(user_id, "conversation", conversation_id)
+
+
+def restore_conversation(runtime: Runtime, user_id: str, conversation_id: str) -> dict[str, Any]:
+    """Take a deletion back. Raises NotFound when there is none."""
+    with runtime.db.write() as session:
+        row = get_conversation(session, user_id, conversation_id, deleted=True)
+        row.deleted_at = None
+        answer = _shown(session, row)
+    runtime.tabs.publish(user_id, "conversation", conversation_id)
+    return answer
+
+
+def index_title(session: Session, row: Conversation) -> None:
+    """Make the title findable."""
+    place = {"conversation_id": row.id, "project_id": row.project_id}
+    search_index.put(session.connection(), "conversation", row.id, row.title, **place)
+
+
+def _shown(session: Session, row: Conversation) -> dict[str, Any]:
+    return conversation_json(row, active_runs(session, [row.id]).get(row.id))
+
+
+def _move(session: Session, user_id: str, row: Conversation, project_id: str | None) -> None:
+    if project_id is not None:
+        get_project(session, user_id, project_id)
+    row.project_id = project_id
+
+
+def _choose_leaf(session: Session, row: Conversation, message_id: str) -> None:
+    message = session.get(Message, message_id)
+    if message is None or message.conversation_id != row.id or message.state != "sent":
+        raise InvalidInput("There is no such message here.", {"active_leaf_id": ["no message of this conversation"]})
+    row.active_leaf_id = message_id

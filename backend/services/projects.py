@@ -1,0 +1,152 @@
+"""Projects: a folder with a name, instructions and limits."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from sqlalchemy import select
+from sqlalchemy.orm import Session
+
+from ..errors import Forbidden, InvalidInput, NotFound
+from ..ids import iso, utc_now
+from ..models import Project
+from ..stores import search_index
+from . import limits
+from .paging import Page, encode_cursor, list_json, newest_first
+from .runtime import Runtime
+
+CHANGEABLE = ("name", "description", "instructions", "default_model", "allowed_tools", "limits")
+
+
+@dataclass(frozen=True, slots=True)
+class NewProject:
+    """What a project is made from; `path` opens an existing folder instead of making one."""
+
+    name: str
+    description: str = ""
+    instructions: str = ""
+    path: str | None = None
+
+
+def project_json(project: Project) -> dict[str, Any]:
+    """A project as the API shows it."""
+    return {
+        "id": project.id,
+        "name": project.name,
+        "description": project.description,
+        "instructions": project.instructions,
+        "path": project.path,
+        "default_model": project.default_model,
+        "allowed_tools": project.allowed_tools,
+        "limits": project.limits,
+        "created_at": iso(project.created_at),
+        "updated_at": iso(project.updated_at),
+        "deleted_at": iso(project.deleted_at),
+    }
+
+
+def list_projects(runtime: Runtime, user_id: str, page: Page) -> dict[str, Any]:
+    """The user's projects, the last used first."""
+    with runtime.db.read() as session:
+        mine = select(Project).where(Project.owner_id == user_id, Project.deleted_at.is_(None))
+        rows = session.scalars(newest_first(mine, page, Project.updated_at, Project.id)).all()
+    return list_json(rows, page, project_json, lambda p: encode_cursor(p.updated_at, p.id))
+
+
+def get_project(session: Session, user_id: str, project_id: str, *, deleted: bool = False) -> Project:
+    """The user's project. Raises NotFound for another's, and for a deleted one unless asked for."""
+    project = session.get(Project, project_id)
+    if project is None or project.owner_id != user_id or bool(project.deleted_at) != deleted:
+        raise NotFound("There is no such project.")
+    return project
+
+
+def show_project(runtime: Runtime, user_id: str, project_id: str) -> dict[str, Any]:
+    """One project."""
+    with runtime.db.read() as session:
+        return project_json(get_project(session, user_id, project_id))
+
+
+def create_project(runtime: Runtime, user_id: str, new: NewProject) -> dict[str, Any]:
+    """Make a project. Raises InvalidInput or Forbidden when `path` cannot be opened."""
+    path = str(_existing_folder(runtime, new.path)) if new.path is not None else None
+    with runtime.db.write() as session:
+        project = Project(
+            owner_id=user_id, name=new.name, description=new.description, instructions=new.instructions,
+            path=path, limits={}, updated_at=utc_now(),
+        )  # fmt: skip
+        session.add(project)
+        session.flush()
+        _index(session, project)
+        answer = project_json(project)
+    runtime.tabs.publish(user_id, "project", project.id)
+    return answer
+
+
+def update_project(runtime: Runtime, user_id: str, project_id: str, changes: dict[str, Any]) -> dict[str, Any]:
+    """Change some of CHANGEABLE. Raises InvalidInput for unknown tools and limits beyond the ceilings."""
+    limits.check(changes.get("limits") or {})
+    check_tools(runtime, changes.get("allowed_tools"), "allowed_tools")
+    with runtime.db.write() as session:
+        project = get_project(session, user_id, project_id)
+        for name in CHANGEABLE:
+            if name in changes:
+                setattr(project, name, changes[name])
+        project.limits = project.limits or {}
+        project.updated_at = utc_now()
+        _index(session, project)
+        answer = project_json(project)
+    runtime.tabs.publish(user_id, "project", project_id)
+    return answer
+
+
+def delete_project(runtime: Runtime, user_id: str, project_id: str) -> None:
+    """Hide a project and what is in it; files stay where they are. Raises NotFound."""
+    with runtime.db.write() as session:
+        project = get_project(session, user_id, project_id)
+        project.deleted_at = utc_now()
+        search_index.remove(session.connection(), "project", project_id)
+    runtime.tabs.publish(user_id, "project", project_id)
+
+
+def restore_project(runtime: Runtime, user_id: str, project_id: str) -> dict[str, Any]:
+    """Take a deletion back. Raises NotFound when there is none."""
+    with runtime.db.write() as session:
+        project = get_project(session, user_id, project_id, deleted=True)
+        project.deleted_at = None
+        _index(session, project)
+        answer = project_json(project)
+    runtime.tabs.publish(user_id, "project", project_id)
+    return answer
+
+
+def check_tools(runtime: Runtime, names: list[str] | None, field: str) -> None:
+    """Raises InvalidInput when a name is no tool's."""
+    unknown = [name for name in names or () if runtime.registry.get(name) is None]
+    if unknown:
+        listed = ", ".join(repr(name) for name in unknown)
+        raise InvalidInput("Some tools do not exist.", {field: [f"no tool is named {listed}"]})
+
+
+def _index(session: Session, project: Project) -> None:
+    words = f"{project.name}\n{project.description}"
+    search_index.put(session.connection(), "project", project.id, words, project_id=project.id)
+
+
+def _existing_folder(runtime: Runtime, text: str) -> Path:
+    if runtime.settings.auth != "single":
+        raise Forbidden("Folders of the machine can be opened only by the single owner of an instance.")
+    given = Path(text).expanduser()
+    if not given.is_absolute():
+        raise InvalidInput("The folder cannot be opened.", {"path": ["give the whole path of the folder"]})
+    try:
+        folder = given.resolve(strict=True)
+    except (OSError, RuntimeError, ValueError):
+        folder = None
+    if folder is None or not folder.is_dir():
+        raise InvalidInput("The folder cannot be opened.", {"path": ["there is no such folder"]})
+    instance = runtime.settings.instance.resolve()
+    if folder == instance or folder.is_relative_to(instance) or instance.is_relative_to(folder):
+        why = "NanoClaw's own instance folder can be neither inside nor around a project"
+        raise InvalidInput("The folder cannot be opened.", {"path": [why]})
+    return folder

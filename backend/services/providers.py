@@ -1,0 +1,186 @@
+"""Model providers: from the environment, from providers.toml and from the settings page; their keys never come back."""
+
+import logging
+import time
+import tomllib
+from pathlib import Path
+from typing import Any, cast
+
+from sqlalchemy import func, select
+from sqlalchemy.orm import Session
+
+from ..agent.types import ModelRequest
+from ..cancel import CancelToken
+from ..errors import Conflict, InvalidInput, ModelError, NotFound
+from ..ids import iso
+from ..llm.catalogue import Catalogue, ProviderConfig
+from ..models import ModelProvider
+from . import secrets
+from .runtime import Runtime
+
+log = logging.getLogger(__name__)
+
+JsonObject = dict[str, Any]
+PURPOSE = "provider-key"
+KINDS = ("openai", "anthropic")
+FROM_ENVIRONMENT = "environment"
+TEST_SECONDS = 20.0
+TEST_TOKENS = 16
+
+
+# ---------------------------------------------------------------- the catalogue
+def catalogue(runtime: Runtime) -> Catalogue:
+    """The models on offer now, from every source; the environment's provider comes first."""
+    settings = runtime.settings
+    configs = [*_from_environment(runtime), *from_file(settings.instance / "providers.toml"), *_stored(runtime)]
+    return Catalogue(configs)
+
+
+def _from_environment(runtime: Runtime) -> list[ProviderConfig]:
+    settings = runtime.settings
+    if not (settings.openai_base_url or settings.openai_api_key):
+        return []
+    models = (settings.openai_model,) if settings.openai_model else ()
+    base_url = settings.openai_base_url or "https://api.openai.com/v1"
+    return [
+        ProviderConfig(
+            id=FROM_ENVIRONMENT, name="OPENAI_BASE_URL", kind="openai", base_url=base_url,
+            api_key=settings.openai_api_key, models=models, options={},
+        )
+    ]  # fmt: skip
+
+
+def from_file(path: Path) -> list[ProviderConfig]:
+    """`[[providers]]` tables with name, kind, base_url, api_key, models, options; a broken file is logged and left out."""
+    try:
+        tables = tomllib.loads(path.read_text(encoding="utf-8")).get("providers", [])
+    except FileNotFoundError:
+        return []
+    except (OSError, ValueError) as fault:
+        log.error("providers.toml cannot be read: %s", fault)
+        return []
+    return [
+        ProviderConfig(
+            id=f"file:{table.get('name', number)}", name=str(table.get("name", f"provider {number}")),
+            kind=table.get("kind", "openai"), base_url=str(table.get("base_url", "")), api_key=table.get("api_key"),
+            models=tuple(table.get("models", ())), options=dict(table.get("options", {})),
+        )
+        for number, table in enumerate(tables, 1)
+        if table.get("kind", "openai") in KINDS
+    ]  # fmt: skip
+
+
+def _stored(runtime: Runtime) -> list[ProviderConfig]:
+    query = select(ModelProvider).where(ModelProvider.enabled).order_by(ModelProvider.position, ModelProvider.id)
+    with runtime.db.read() as session:
+        rows = session.scalars(query).all()
+    return [_config(runtime, row) for row in rows]
+
+
+def _config(runtime: Runtime, row: ModelProvider) -> ProviderConfig:
+    key = secrets.decrypt(runtime.secret_key, PURPOSE, row.encrypted_key) if row.encrypted_key else None
+    return ProviderConfig(
+        id=row.id, name=row.name, kind=cast(Any, row.kind), base_url=row.base_url, api_key=key,
+        models=tuple(row.models), options=dict(row.options),
+    )  # fmt: skip
+
+
+# ---------------------------------------------------------------- the settings page
+def list_models(runtime: Runtime) -> JsonObject:
+    """`{items, next_cursor: null}`: the models on offer."""
+    return {"items": runtime.catalogue.models(), "next_cursor": None}
+
+
+def list_providers(runtime: Runtime) -> JsonObject:
+    """Stored providers in their order, without their keys."""
+    with runtime.db.read() as session:
+        rows = session.scalars(select(ModelProvider).order_by(ModelProvider.position, ModelProvider.id)).all()
+    return {"items": [provider_json(row) for row in rows], "next_cursor": None}
+
+
+def provider_json(row: ModelProvider) -> JsonObject:
+    """A provider; `has_key` is all that is told of its key."""
+    return {
+        "id": row.id,
+        "name": row.name,
+        "kind": row.kind,
+        "base_url": row.base_url,
+        "has_key": row.encrypted_key is not None,
+        "models": row.models,
+        "options": row.options,
+        "enabled": row.enabled,
+        "created_at": iso(row.created_at),
+    }
+
+
+def create_provider(runtime: Runtime, values: JsonObject) -> JsonObject:
+    """Add a provider. Raises Conflict for a name that is taken, InvalidInput for a missing address."""
+    with runtime.db.write() as session:
+        last = session.scalar(select(func.max(ModelProvider.position)))
+        row = ModelProvider(
+            name="", kind="openai", base_url="", models=[], options={}, enabled=True, position=(last or 0) + 1
+        )
+        _apply(runtime, session, row, values)
+        session.add(row)
+        session.flush()
+        answer = provider_json(row)
+    runtime.reload_models()
+    return answer
+
+
+def update_provider(runtime: Runtime, provider_id: str, values: JsonObject) -> JsonObject:
+    """Change the fields that are named; `api_key: null` removes the key."""
+    with runtime.db.write() as session:
+        row = _get(session, provider_id)
+        _apply(runtime, session, row, values)
+        answer = provider_json(row)
+    runtime.reload_models()
+    return answer
+
+
+def delete_provider(runtime: Runtime, provider_id: str) -> None:
+    """Forget a provider and its key. Raises NotFound."""
+    with runtime.db.write() as session:
+        session.delete(_get(session, provider_id))
+    runtime.reload_models()
+
+
+def try_provider(runtime: Runtime, provider_id: str) -> JsonObject:
+    """Ask the provider for one short answer: `{ok, model, latency_ms, error, code}`. Raises NotFound."""
+    with runtime.db.read() as session:
+        config = _config(runtime, _get(session, provider_id))
+    model = config.models[0] if config.models else None
+    begun = time.monotonic()
+    answer: JsonObject = {"ok": True, "model": model, "latency_ms": None, "error": None, "code": None}
+    try:
+        resolved = Catalogue([config]).resolve(model)
+        request = ModelRequest(
+            resolved.model, [{"role": "user", "content": "Answer with: ok"}], max_tokens=TEST_TOKENS,
+            total_timeout=TEST_SECONDS, idle_timeout=TEST_SECONDS,
+        )  # fmt: skip
+        resolved.provider.chat(request, None, CancelToken())
+    except ModelError as error:
+        answer |= {"ok": False, "error": error.message, "code": error.code}
+    return answer | {"latency_ms": round((time.monotonic() - begun) * 1000)}
+
+
+def _get(session: Session, provider_id: str) -> ModelProvider:
+    row = session.get(ModelProvider, provider_id)
+    if row is None:
+        raise NotFound("There is no such provider.")
+    return row
+
+
+def _apply(runtime: Runtime, session: Session, row: ModelProvider, values: JsonObject) -> None:
+    if "name" in values:
+        taken = select(ModelProvider.id).where(ModelProvider.name == values["name"])
+        if session.scalar(taken) not in (None, row.id):
+            raise Conflict(f"A provider is named {values['name']!r} already.")
+    for field in ("name", "kind", "base_url", "models", "options", "enabled"):
+        if field in values:
+            setattr(row, field, values[field])
+    if row.kind == "openai" and not row.base_url:
+        raise InvalidInput("A provider needs its address.", {"base_url": ["for example http://localhost:11434/v1"]})
+    if "api_key" in values:
+        key = values["api_key"]
+        row.encrypted_key = secrets.encrypt(runtime.secret_key, PURPOSE, key) if key else None

@@ -1,0 +1,80 @@
+"""The folders of projects: where they lie, opened for a person or a run, with every change kept in the database."""
+
+from pathlib import Path
+
+from sqlalchemy import func, select
+
+from ..errors import NoProject
+from ..extensions import Database
+from ..models import FileChange, Project
+from ..workspace import Actor, Change, Workspace
+from .runtime import Runtime
+
+FOLDER_MODE = 0o700
+
+
+class SqlChangeLog:
+    """File changes as rows; `position` rises within a project."""
+
+    def __init__(self, db: Database) -> None:
+        self._db = db
+
+    def keep(self, change: Change) -> None:
+        """Store one change for good, before it happens."""
+        with self._db.write() as session:
+            last = session.scalar(
+                select(func.max(FileChange.position)).where(FileChange.project_id == change.project_id)
+            )
+            session.add(
+                FileChange(
+                    id=change.id, project_id=change.project_id, position=(last or 0) + 1, run_id=change.run_id,
+                    call_id=change.call_id, user_id=change.user_id, action=change.action, path=change.path,
+                    new_path=change.new_path, before_hash=change.before_hash, after_hash=change.after_hash,
+                    before_size=change.before_size, after_size=change.after_size,
+                )
+            )  # fmt: skip
+
+
+class Workspaces:
+    """The `workspaces` service of the tools, and the door of everyone else to a project's folder."""
+
+    def __init__(self, runtime: Runtime) -> None:
+        self._runtime = runtime
+        self._changes = SqlChangeLog(runtime.db)
+
+    def open(
+        self,
+        project_id: str | None,
+        *,
+        run_id: str | None = None,
+        call_id: str | None = None,
+        user_id: str | None = None,
+    ) -> Workspace:
+        """The project's folder; what is done in it is recorded as done by this run or person.
+
+        Raises NoProject without a project, for an unknown or deleted one, and for another user's.
+        """
+        if not project_id:
+            raise NoProject(
+                "This conversation is outside a project, so there are no files.",
+                suggestion="Move the conversation into a project.",
+            )
+        with self._runtime.db.read() as session:
+            project = session.get(Project, project_id)
+        if project is None or project.deleted_at or (user_id is not None and project.owner_id != user_id):
+            raise NoProject("There is no such project.")
+        return Workspace(
+            project_id,
+            self._root(project),
+            self._changes,
+            self._runtime.blobs,
+            self._runtime.settings.project_quota,
+            Actor(run_id, call_id, user_id),
+        )
+
+    def _root(self, project: Project) -> Path:
+        if project.path:
+            return Path(project.path)
+        root = self._runtime.settings.instance / "workspaces" / project.id
+        root.mkdir(mode=FOLDER_MODE, parents=True, exist_ok=True)
+        return root
