@@ -1,0 +1,212 @@
+"""Files that exist only in memory: the ones handed in, and the ones the code writes, which come back as proposals."""
+
+import builtins
+import errno
+import io
+import os
+import posixpath
+import stat
+from typing import Any, BinaryIO
+
+from .limits import FILE_OUT_MAX_BYTES, FILES_OUT_MAX, FILES_OUT_MAX_BYTES, NAME_MAX_CHARS
+
+_HOME_FOLDERS = ("/mnt/data/", "/home/sandbox/", "/tmp/", "/workspace/")  # noqa: S108 - habits of models, not folders
+_MODES = {"r", "w", "a", "x"}
+_real_open = open
+
+
+class TooMuch(OSError):
+    """The code wrote more than may come back."""
+
+    __module__ = "builtins"
+    __qualname__ = "OSError"
+
+
+class _Written(io.BytesIO):
+    """A file being written; its content stays with the table when it is closed."""
+
+    def __init__(self, table: "FileTable", name: str, before: bytes, mode: str) -> None:
+        super().__init__(before)
+        self._table = table
+        self.name, self.mode = name, mode  # type: ignore[misc]
+        self._text: io.TextIOWrapper | None = None
+        self._final: bytes | None = None
+        if mode.startswith("a"):
+            self.seek(0, io.SEEK_END)
+
+    def write(self, data: Any) -> int:
+        """As io.BytesIO, within the size limit."""
+        if self.tell() + len(data) > FILE_OUT_MAX_BYTES:
+            raise TooMuch(errno.EFBIG, f"a file may hold {FILE_OUT_MAX_BYTES // 1024 // 1024} MB here")
+        return super().write(data)
+
+    def close(self) -> None:
+        """Keep the content, then close."""
+        if not self.closed:
+            self._final = self.getvalue()
+        super().close()
+
+    def content(self) -> bytes:
+        """What has been written so far, text still in the wrapper included."""
+        if self._text is not None and not self._text.closed:
+            self._text.flush()
+        return self._final if self._final is not None else self.getvalue()
+
+
+class _Read(io.BytesIO):
+    """A file handed in."""
+
+    def __init__(self, name: str, content: bytes) -> None:
+        super().__init__(content)
+        self.name, self.mode = name, "rb"  # type: ignore[misc]
+
+    def writable(self) -> bool:
+        """False, as of a real file opened for reading."""
+        return False
+
+    def write(self, data: Any) -> int:
+        """Refused."""
+        raise io.UnsupportedOperation("not writable")
+
+
+class FileTable:
+    """Name -> content. `open` behaves like the built-in one."""
+
+    def __init__(self, given: dict[str, bytes]) -> None:
+        self._given = {self._plain(name): content for name, content in given.items()}
+        self._out: dict[str, _Written] = {}
+        self._removed: set[str] = set()
+        self._keep_real = False
+
+    # ------------------------------------------------------------ as the code sees it
+    def open(
+        self,
+        file: Any,
+        mode: str = "r",
+        buffering: int = -1,
+        encoding: str | None = None,
+        errors: str | None = None,
+        newline: str | None = None,
+        closefd: bool = True,
+        opener: Any = None,
+    ) -> Any:
+        """The built-in open, on this table."""
+        if isinstance(file, int):
+            raise PermissionError(errno.EPERM, "descriptors cannot be opened here: use a file name")
+        name = self._plain(os.fspath(file))
+        binary, kind = "b" in mode, mode.replace("b", "").replace("t", "")
+        if kind[:1] not in _MODES or kind.strip("rwax+"):
+            raise ValueError(f"invalid mode: {mode!r}")
+        raw = self._open_raw(name, kind)
+        if binary:
+            return raw
+        text = io.TextIOWrapper(raw, encoding or "utf-8", errors, newline)
+        if isinstance(raw, _Written):
+            raw._text = text
+        return text
+
+    def _open_raw(self, name: str, kind: str) -> BinaryIO:
+        before = self.content(name)
+        if kind.startswith("r"):
+            if before is None:
+                raise FileNotFoundError(errno.ENOENT, f"No such file; {self._what_there_is()}", name)
+            if "+" not in kind:
+                return _Read(name, before)
+        if kind.startswith("x") and before is not None:
+            raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), name)
+        keeps = kind[0] in "ra" and before is not None
+        return self._start(name, (before or b"") if keeps else b"", kind)
+
+    def _start(self, name: str, before: bytes, kind: str) -> _Written:
+        if not name or name == "." or len(name) > NAME_MAX_CHARS:
+            raise IsADirectoryError(errno.EISDIR, "a file name is needed", name)
+        if name not in self._out and len(self._out) >= FILES_OUT_MAX:
+            raise TooMuch(errno.EMFILE, f"{FILES_OUT_MAX} files may be written here")
+        self._removed.discard(name)
+        self._out[name] = written = _Written(self, name, before, kind)
+        return written
+
+    def _what_there_is(self) -> str:
+        names = self.names()
+        return f"there are {', '.join(names)}" if names else "no file was handed in: name it in the tool's `files`"
+
+    def names(self) -> list[str]:
+        """Every file there is, sorted."""
+        return sorted((self._given.keys() | self._out.keys()) - self._removed)
+
+    def content(self, name: str) -> bytes | None:
+        """The bytes of a file, or None."""
+        if name in self._removed:
+            return None
+        return self._out[name].content() if name in self._out else self._given.get(name)
+
+    def remove(self, path: Any) -> None:
+        """os.remove."""
+        name = self._plain(os.fspath(path))
+        if self.content(name) is None:
+            raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), name)
+        self._out.pop(name, None)
+        self._removed.add(name)
+
+    def listdir(self, path: Any = ".") -> list[str]:
+        """os.listdir: the names directly in a folder."""
+        folder = self._plain(os.fspath(path))
+        prefix = "" if folder == "." else folder + "/"
+        found = {n[len(prefix) :].partition("/")[0] for n in self.names() if n.startswith(prefix)}
+        if not found and folder != ".":
+            raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), str(path))
+        return sorted(found)
+
+    def stat(self, path: Any, **_: Any) -> os.stat_result:
+        """os.stat."""
+        if isinstance(path, int):
+            raise OSError(errno.EBADF, os.strerror(errno.EBADF))
+        name = self._plain(os.fspath(path))
+        content = self.content(name)
+        if content is not None:
+            return os.stat_result((stat.S_IFREG | 0o644, 0, 0, 1, 0, 0, len(content), 0, 0, 0))
+        if name == "." or any(n.startswith(name + "/") for n in self.names()):
+            return os.stat_result((stat.S_IFDIR | 0o755, 0, 0, 1, 0, 0, 0, 0, 0, 0))
+        raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), str(path))
+
+    @staticmethod
+    def _plain(path: Any) -> str:
+        text = os.fsdecode(path)
+        for folder in _HOME_FOLDERS:
+            text = text[len(folder) :] if text.startswith(folder) else text
+        return posixpath.normpath(text) if text else ""
+
+    # ------------------------------------------------------------ for the runner
+    def install(self, keep_real: bool) -> None:
+        """Make this table the file system of every library in the process.
+
+        `keep_real` leaves the real calls for all names that are not in the table, so that an attack
+        without the policy meets the kernel.
+        """
+        if keep_real and not self._given:
+            return
+        opener = self._open_either if keep_real else self.open
+        builtins.open = io.open = opener  # type: ignore[assignment]
+        if not keep_real:
+            os.stat = os.lstat = self.stat  # type: ignore[assignment]
+            os.listdir, os.remove, os.unlink = self.listdir, self.remove, self.remove  # type: ignore[assignment]
+            os.getcwd = lambda: "/"
+            os.makedirs = os.mkdir = lambda *_, **__: None  # type: ignore[assignment]
+
+    def _open_either(self, file: Any, mode: str = "r", *args: Any, **kwargs: Any) -> Any:
+        if isinstance(file, str) and self.content(self._plain(file)) is not None and "r" in mode:
+            return self.open(file, mode, *args, **kwargs)
+        return _real_open(file, mode, *args, **kwargs)
+
+    def written(self) -> dict[str, bytes]:
+        """The proposals: every file the code wrote that differs from what was handed in."""
+        found: dict[str, bytes] = {}
+        total = 0
+        for name in sorted(self._out):
+            content = self._out[name].content()
+            total += len(content)
+            if total > FILES_OUT_MAX_BYTES:
+                raise TooMuch(errno.EFBIG, f"all files together may hold {FILES_OUT_MAX_BYTES // 1024 // 1024} MB")
+            if content != self._given.get(name):
+                found[name.lstrip("/")] = content
+        return found

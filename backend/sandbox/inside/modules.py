@@ -1,0 +1,363 @@
+"""The lists: what is loaded, what code may import and see of it, and what to say about the rest."""
+
+import importlib
+from collections.abc import Iterable
+
+#: may be imported; loaded before the walls go up
+ALLOWED = [
+    "abc",
+    "array",
+    "base64",
+    "binascii",
+    "bisect",
+    "calendar",
+    "cmath",
+    "collections",
+    "collections.abc",
+    "colorsys",
+    "contextlib",
+    "copy",
+    "csv",
+    "dataclasses",
+    "datetime",
+    "decimal",
+    "difflib",
+    "enum",
+    "fractions",
+    "functools",
+    "graphlib",
+    "hashlib",
+    "heapq",
+    "hmac",
+    "html",
+    "io",
+    "ipaddress",
+    "itertools",
+    "json",
+    "json.decoder",
+    "json.encoder",
+    "math",
+    "numbers",
+    "operator",
+    "pprint",
+    "queue",
+    "random",
+    "re",
+    "secrets",
+    "statistics",
+    "string",
+    "struct",
+    "textwrap",
+    "time",
+    "types",
+    "typing",
+    "unicodedata",
+    "urllib.parse",
+    "uuid",
+    "weakref",
+    "zlib",
+    "zoneinfo",
+]
+#: needed by the ones above when they run, never handed out
+HIDDEN = [
+    "_strptime",
+    "_string",
+    "encodings.utf_8",
+    "encodings.ascii",
+    "encodings.latin_1",
+    "encodings.cp1252",
+    "encodings.gbk",
+    "encodings.gb18030",
+    "encodings.big5",
+    "encodings.utf_16",
+    "encodings.utf_8_sig",
+    "encodings.idna",
+    "encodings.utf_32",
+    "encodings.shift_jis",
+    "encodings.punycode",
+    "encodings.unicode_escape",
+    "encodings.hex_codec",
+    "encodings.utf_16_le",
+    "encodings.utf_16_be",
+    "encodings.utf_32_le",
+    "encodings.charmap",
+    "encodings.raw_unicode_escape",
+    "encodings.rot_13",
+    "encodings.iso8859_15",
+    "encodings.cp437",
+    "encodings.euc_kr",
+    "traceback",
+    "warnings",
+    "linecache",
+    "pathlib",
+    "locale",
+    "gettext",
+    "stringprep",
+]
+#: loaded where installed, in a second helper; each with the parts that code may name
+HEAVY: dict[str, tuple[str, ...]] = {
+    "numpy": (
+        "numpy.linalg", "numpy.random", "numpy.fft", "numpy.polynomial", "numpy.polynomial.polynomial", "numpy.ma",
+        "numpy.testing", "numpy.char", "numpy.typing", "numpy.lib", "numpy.lib.stride_tricks", "numpy.exceptions",
+    ),
+    "pandas": (
+        "pandas.api", "pandas.api.types", "pandas.errors", "pandas.testing", "pandas.tseries", "pandas.tseries.offsets",
+        "pandas.plotting",
+    ),
+    "matplotlib": (
+        "matplotlib.pyplot", "matplotlib.ticker", "matplotlib.dates", "matplotlib.patches", "matplotlib.colors",
+        "matplotlib.cm", "matplotlib.gridspec", "matplotlib.lines", "matplotlib.figure",
+    ),
+}  # fmt: skip
+#: modules whose __all__ leaves out what people use
+IGNORE_ALL = frozenset({"calendar", "matplotlib.pyplot", "numpy", "pandas", "decimal"})
+ADDED = {
+    "re": ("Pattern", "Match", "RegexFlag"),
+    "random": ("BPF", "LOG4"),
+    "json": ("JSONDecodeError",),
+    "datetime": ("UTC",),
+    "csv": ("QUOTE_STRINGS",),
+    "numpy.random": ("Generator",),
+}
+#: exactly these, for modules that would show more than is good
+EXPLICIT: dict[str, Iterable[str]] = {
+    "abc": ("ABC", "ABCMeta", "abstractmethod", "abstractproperty", "abstractclassmethod", "abstractstaticmethod"),
+    "array": ("array", "typecodes", "ArrayType"),
+    "bisect": ("bisect", "bisect_left", "bisect_right", "insort", "insort_left", "insort_right"),
+    "colorsys": ("rgb_to_hsv", "hsv_to_rgb", "rgb_to_hls", "hls_to_rgb", "rgb_to_yiq", "yiq_to_rgb"),
+    "hmac": ("new", "compare_digest", "digest", "HMAC"),
+    "io": ("StringIO", "BytesIO", "TextIOWrapper", "SEEK_SET", "SEEK_CUR", "SEEK_END", "UnsupportedOperation"),
+    "ipaddress": (
+        "ip_address", "ip_network", "ip_interface", "IPv4Address", "IPv6Address", "IPv4Network", "IPv6Network",
+        "IPv4Interface", "IPv6Interface", "AddressValueError", "NetmaskValueError", "summarize_address_range",
+        "collapse_addresses", "get_mixed_type_key",
+    ),
+    "json.decoder": ("JSONDecodeError", "JSONDecoder"),
+    "json.encoder": ("JSONEncoder",),
+    "string": (
+        "ascii_letters", "ascii_lowercase", "ascii_uppercase", "digits", "hexdigits", "octdigits", "printable",
+        "punctuation", "whitespace", "capwords", "Template",
+    ),
+    "types": (
+        "SimpleNamespace", "MappingProxyType", "GeneratorType", "NoneType", "GenericAlias", "UnionType",
+        "NotImplementedType", "EllipsisType", "MethodType", "FunctionType", "LambdaType", "BuiltinFunctionType",
+    ),
+    "uuid": (
+        "UUID", "SafeUUID", "uuid1", "uuid3", "uuid4", "uuid5", "NAMESPACE_DNS", "NAMESPACE_URL", "NAMESPACE_OID",
+        "NAMESPACE_X500",
+    ),
+    "weakref": ("ref", "proxy", "WeakKeyDictionary", "WeakValueDictionary", "WeakSet", "finalize"),
+    "numpy.lib": ("NumpyVersion",),
+    "pandas.api": (),
+    "pandas.tseries": (),
+}  # fmt: skip
+LEFT_OUT = {
+    "typing": frozenset({"get_type_hints", "ForwardRef", "evaluate_forward_ref"}),
+    "dataclasses": frozenset({"make_dataclass"}),
+    "functools": frozenset({"singledispatchmethod"}),
+    "base64": frozenset({"main", "test", "encode", "decode"}),
+    "time": frozenset({"tzset", "clock_settime", "clock_settime_ns"}),
+    "pandas": frozenset({"read_pickle", "eval", "read_sql", "read_sql_query", "read_sql_table", "HDFStore"}),
+    "numpy": frozenset({"fromfile", "memmap", "fromregex", "get_include", "show_config", "info", "test", "ctypeslib"}),
+}
+
+BUILTINS = [
+    "None",
+    "True",
+    "False",
+    "Ellipsis",
+    "NotImplemented",
+    "__debug__",
+    "abs",
+    "all",
+    "any",
+    "ascii",
+    "bin",
+    "bool",
+    "bytearray",
+    "bytes",
+    "callable",
+    "chr",
+    "classmethod",
+    "complex",
+    "dict",
+    "divmod",
+    "enumerate",
+    "filter",
+    "float",
+    "format",
+    "frozenset",
+    "hash",
+    "hex",
+    "id",
+    "int",
+    "isinstance",
+    "issubclass",
+    "iter",
+    "len",
+    "list",
+    "map",
+    "max",
+    "min",
+    "next",
+    "object",
+    "oct",
+    "ord",
+    "pow",
+    "print",
+    "property",
+    "range",
+    "repr",
+    "reversed",
+    "round",
+    "set",
+    "slice",
+    "sorted",
+    "staticmethod",
+    "str",
+    "sum",
+    "super",
+    "tuple",
+    "zip",
+    "memoryview",
+    "aiter",
+    "anext",
+]
+
+_NO_NETWORK = "code has no network: fetch the page with the crawling or search tools first and pass the data in"
+_NO_SYSTEM = "code cannot reach the operating system; hand files in with the tool's `files` and use open('name')"
+_ONE_THREAD = "code runs in one thread: write a plain loop"
+_INSTEAD = {
+    **dict.fromkeys(
+        [
+            "socket",
+            "ssl",
+            "http",
+            "urllib",
+            "requests",
+            "httpx",
+            "aiohttp",
+            "ftplib",
+            "smtplib",
+            "urllib3",
+            "websocket",
+        ],
+        _NO_NETWORK,
+    ),
+    **dict.fromkeys(
+        [
+            "subprocess",
+            "shutil",
+            "glob",
+            "tempfile",
+            "ctypes",
+            "signal",
+            "pty",
+            "fcntl",
+            "resource",
+            "mmap",
+            "platform",
+        ],
+        _NO_SYSTEM,
+    ),
+    **dict.fromkeys(["threading", "multiprocessing", "concurrent", "asyncio", "_thread"], _ONE_THREAD),
+    **dict.fromkeys(["pickle", "marshal", "shelve", "dill", "joblib"], "use json"),
+    **dict.fromkeys(["importlib", "imp", "builtins", "runpy", "pkgutil", "code", "codeop"], "use import statements"),
+    "scipy": "use numpy, or write the formula",
+    "sympy": "use fractions, decimal or numpy",
+    "sklearn": "use numpy, for example numpy.linalg.lstsq",
+    "seaborn": "use matplotlib where it is listed",
+    "bs4": "use the crawling tool's text, or re",
+    "yaml": "use json",
+    "sqlite3": "use dicts, lists or pandas",
+    "pytz": "use zoneinfo",
+    "dateutil": "use datetime",
+    "argparse": "assign the values to variables",
+    "ast": "use json.loads for data",
+}
+
+
+def why_not(name: str, available: list[str], profile: str) -> str:
+    """The message for a module that cannot be imported."""
+    top = name.partition(".")[0]
+    way = _INSTEAD.get(top)
+    hint = f" Instead: {way}." if way else ""
+    return f"No module named {name!r} here.{hint} Available: {', '.join(available)}."
+
+
+# ---------------------------------------------------------------- lazy work, done before the walls
+def warm_up() -> None:
+    """Let the standard library do now what it would otherwise do with files later."""
+    import datetime
+    import locale
+    import random
+    import time
+    import uuid
+
+    time.localtime()
+    datetime.datetime.strptime("2024-01-31 10:00", "%Y-%m-%d %H:%M")
+    datetime.datetime.now().astimezone()
+    locale.getlocale()
+    random.random()
+    uuid.uuid4()
+    "é".encode("idna")
+
+
+def _warm_numpy() -> None:
+    import numpy as np
+
+    matrix = np.array([[2.0, 1.0], [1.0, 3.0]])
+    np.linalg.solve(matrix, np.array([1.0, 2.0]))
+    np.linalg.eig(matrix @ matrix)
+    np.random.default_rng(1).normal(size=3)
+    repr(matrix)
+
+
+def _warm_pandas() -> None:
+    import io
+
+    import pandas as pd
+
+    for name in ("melt", "pivot", "merge", "concat", "tile", "encoding", "reshape"):
+        importlib.import_module(f"pandas.core.reshape.{name}")
+    for name in ("csvs", "html", "string", "style_render", "format", "info"):
+        try:
+            importlib.import_module(f"pandas.io.formats.{name}")
+        except ImportError:  # the styler needs a package that may be missing
+            continue
+    frame = pd.read_csv(io.StringIO("k,v,d\na,1,2024-01-01\nb,2,2024-02-01\na,3,2024-03-01"), parse_dates=["d"])
+    repr(frame)
+    frame.groupby("k")["v"].agg(["sum", "mean"]).reset_index().to_csv(index=False)
+    frame.pivot_table(index="k", values="v", aggfunc="sum")
+    frame.melt(id_vars="k").describe(include="all")
+    frame.merge(frame, on="k").sort_values("v_x").query("v_x > 1")
+    frame.set_index("d").resample("ME")["v"].sum().rolling(2).mean()
+    frame["k"].str.upper().value_counts()
+    frame.info(buf=io.StringIO())
+    frame.to_json(orient="records")
+    pd.read_json(io.StringIO(frame.to_json(orient="records")))
+    frame.to_html()
+    pd.get_dummies(frame["k"])
+    pd.cut(frame["v"], 2)
+    pd.to_datetime(["2024-01-31"]).strftime("%d.%m.%Y")
+
+
+def _warm_matplotlib() -> None:
+    import io
+
+    import matplotlib
+
+    matplotlib.use("Agg")
+    import matplotlib.pyplot as plt
+
+    figure, axes = plt.subplots()
+    axes.plot([1, 2, 3], label="a")
+    axes.bar([1, 2], [3, 4])
+    axes.set_title("Title ä 你好 $x^2$")
+    axes.legend()
+    figure.savefig(io.BytesIO(), format="png")
+    figure.savefig(io.BytesIO(), format="svg")
+    plt.close("all")
+
+
+WARM_HEAVY = {"numpy": _warm_numpy, "pandas": _warm_pandas, "matplotlib": _warm_matplotlib}
