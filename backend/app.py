@@ -15,7 +15,7 @@ from .channels.log import EventLog, TabEvents
 from .extensions import Database
 from .llm.catalogue import Catalogue
 from .net import Fetcher, FetchSettings
-from .net.search import search_backend
+from .net.search import chain_from
 from .routes import register_routes
 from .services import instance as instance_folder
 from .services import manual, providers
@@ -29,6 +29,7 @@ from .stores.leases import Leases
 from .stores.writer import RunWriter
 from .tools import ToolExecutor, init_tools, register_service, registry
 from .workers.local import LocalQueue
+from .workers.upkeep import Upkeep
 from .workspace import BlobStore
 
 log = logging.getLogger(__name__)
@@ -45,18 +46,22 @@ class Instance:
     writer: RunWriter
     events: EventLog
     tabs: TabEvents
+    upkeep: Upkeep
 
     def start(self) -> None:
         """End what a dead process left half done by hand or as a child, then work on runs."""
         manual.recover(self.runtime)
         self.children.recover()
         self.queue.start()
+        self.upkeep.start()
 
     def stop(self) -> None:
         """End streams, hand runs over, write what is left, close the database."""
         self.events.close()
         self.tabs.close()
+        self.upkeep.stop()
         self.queue.stop()
+        sandbox.close()
         self.writer.close()
         self.runtime.db.close()
 
@@ -84,13 +89,13 @@ def build(settings: Settings) -> Instance:
     blobs = BlobStore(settings.instance / "blobs")
     writer = RunWriter(database, lambda text: blobs.put(text.encode("utf-8")))
     events, tabs = EventLog(database), TabEvents()
-    sandbox.require(settings.sandbox)
+    sandbox.set_requirement(settings.sandbox)
     tool_errors = init_tools(settings.instance / "tools")
     runtime = Runtime(
         settings=settings,
         db=database,
         blobs=blobs,
-        queue=None,  # type: ignore[arg-type] - the queue needs the runtime: set below
+        queue=_NotWired(),
         events=events,
         tabs=tabs,
         catalogue=Catalogue([]),
@@ -106,7 +111,7 @@ def build(settings: Settings) -> Instance:
     runtime.readiness = partial(_readiness, runtime, queue)
     children = ChildRuns(execution)
     _offer_services(runtime, children)
-    return Instance(runtime, queue, execution, children, writer, events, tabs)
+    return Instance(runtime, queue, execution, children, writer, events, tabs, Upkeep())
 
 
 def create_app(instance: Instance) -> Flask:
@@ -129,18 +134,36 @@ def starter(settings: Settings) -> Callable[[], tuple[Flask, Callable[[], None]]
     return start
 
 
+class _NotWired:
+    """Stands where the queue will be: the queue needs the runtime, and the runtime the queue."""
+
+    def submit(self, run_id: str) -> None:
+        raise RuntimeError("the queue is not wired yet")
+
+    def cancel(self, run_id: str) -> dict[str, Any]:
+        raise RuntimeError("the queue is not wired yet")
+
+
 def _load_models(runtime: Runtime) -> None:
     runtime.catalogue = providers.catalogue(runtime)
 
 
 def _offer_services(runtime: Runtime, children: ChildRuns) -> None:
-    settings = runtime.settings
-    fetcher = Fetcher(FetchSettings(allow=settings.fetch_allow, proxy=settings.fetch_proxy, own_ports=(settings.port,)))
-    register_service("workspaces", Workspaces(settings, runtime.db, runtime.blobs))
-    register_service("fetcher", fetcher)
-    register_service("search", search_backend(settings.search_url, fetcher))
+    web = _web_settings(runtime.settings)
+    register_service("workspaces", Workspaces(runtime))
+    register_service("fetcher", Fetcher(FetchSettings.from_environment(web, frozenset({runtime.settings.port}))))
+    register_service("search", chain_from(web))
     register_service("runs", children)
     register_service("llm_client", runtime.catalogue)
+
+
+def _web_settings(settings: Settings) -> dict[str, str]:
+    """What the web tools read, by the names of the contract: settings may come from a file too."""
+    return {
+        "NANOCLAW_FETCH_ALLOW": ",".join(settings.fetch_allow),
+        "NANOCLAW_FETCH_PROXY": settings.fetch_proxy or "",
+        "NANOCLAW_SEARCH_URL": settings.search_url or "",
+    }
 
 
 def _readiness(runtime: Runtime, queue: LocalQueue) -> dict[str, Any]:

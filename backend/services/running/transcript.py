@@ -8,7 +8,7 @@ from typing import Any
 from sqlalchemy import select
 from sqlalchemy.orm import Session, aliased
 
-from ...agent import tokens
+from ...agent.tokens import of_message
 from ...agent.types import JsonObject, ToolCallRequest
 from ...agent.types import Message as Turn
 from ...models import Message, Step, ToolCall
@@ -37,7 +37,7 @@ def load(session: Session, leaf_id: str | None, token_budget: int, registry: Too
             break
         acts = _acts(session, page)
         new = [turn for message in reversed(page) for turn in turns_of(message, acts, registry)]
-        room -= sum(tokens.of_message(turn) for turn in new)
+        room -= sum(of_message(turn) for turn in new)
         turns = new + turns
         leaf_id = page[-1].parent_id
     return tuple(turns)
@@ -106,7 +106,8 @@ def _user_content(message: Message) -> str:
 
 def _steps(message: Message, acts: _Acts) -> Iterable[tuple[str, list[ToolCall]]]:
     """The blocks of an answer grouped by the step they came from: a text and the calls that followed it."""
-    text, calls, step = "", [], None
+    text, step = "", None
+    calls: list[ToolCall] = []
     for block in message.blocks:
         if block["type"] == "text":
             if text or calls:
