@@ -1,0 +1,1 @@
+"""Benchmarks: what NanoClaw's promises cost, measured by commands that anyone can repeat."""
