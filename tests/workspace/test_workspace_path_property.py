@@ -62,6 +62,10 @@ class World:
                 node.children[name] = Node(target=target)
 
     def target(self) -> str:
+        if self.rng.random() < 0.25:
+            return self.rng.choice(
+                [f"{self.top}/out", f"{self.top}/proj-evil", f"{self.top}/out/{self.rng.choice(NAMES)}"]
+            )
         start = self.rng.choice(["", "", "", "../", "../../", "../../../", f"{self.top}/", f"{self.project}/", "/"])
         return start + self.relative() if start != "/" else self.rng.choice(["/etc/passwd", "/", f"{self.project}"])
 
@@ -78,6 +82,8 @@ class World:
                 break
             name = self.rng.choice(list(node.children))
             parts.append(name)
+            if self.rng.random() < 0.1:
+                return "/".join([*parts, self.rng.choice(NAMES)])
             if self.rng.random() < 0.15:
                 parts += ["..", name]
         return "/".join(parts) or "a"
