@@ -1,0 +1,31 @@
+"""Servers for the provider tests: the replayed oddities of real servers, and the scripted one."""
+
+import threading
+from collections.abc import Iterator
+from http.server import ThreadingHTTPServer
+
+import pytest
+from cases import quirk_server
+from support.model_server import ModelServer
+
+
+@pytest.fixture(scope="session")
+def quirks() -> Iterator[str]:
+    """The base address of the server of oddities."""
+    quirk_server.QUIET = True
+    quirk_server.SALT = "tests"
+    server = ThreadingHTTPServer(("127.0.0.1", 0), quirk_server.Handler)
+    server.daemon_threads = True
+    thread = threading.Thread(target=server.serve_forever, args=(0.05,), daemon=True)
+    thread.start()
+    yield f"http://127.0.0.1:{server.server_address[1]}"
+    server.shutdown()
+    server.server_close()
+    thread.join()
+
+
+@pytest.fixture
+def model_server() -> Iterator[ModelServer]:
+    """A scripted model server."""
+    with ModelServer() as server:
+        yield server
