@@ -99,6 +99,13 @@ class Server:
         self._process = None
         return status
 
+    def wait_end(self) -> int:
+        """Wait for the process to end by itself; its exit status."""
+        assert self._process is not None
+        status = self._process.wait(STOP_SECONDS)
+        self._process = None
+        return status
+
     def kill(self) -> None:
         """SIGKILL for the whole group, as a crash of the machine would."""
         if self._process is not None:
