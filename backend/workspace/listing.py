@@ -102,13 +102,20 @@ def _entries(root: Root, folder: Folder, path: str, pattern: str | None) -> Iter
     for name in names:
         if pattern is not None and not matches(name, pattern):
             continue
-        found = folder.stat(name)
+        found = _seen(folder, name)
         if found is None:
             continue  # removed while we looked
         full = f"{path}/{name}" if path else name
         if stat.S_ISLNK(found.st_mode) and is_addressable(full):
             found = _target(root, full) or found
         yield entry_of(name, full, found)
+
+
+def _seen(folder: Folder, name: str) -> os.stat_result | None:
+    try:
+        return folder.stat(name)
+    except FileProblem:
+        return None  # one thing that may not be looked at does not spoil the rest
 
 
 def _target(root: Root, path: str) -> os.stat_result | None:
@@ -161,7 +168,7 @@ def walk(
             continue
         if not bounds.spend():
             return
-        found = folder.stat(name)
+        found = _seen(folder, name)
         if found is None:
             continue
         full = f"{path}/{name}" if path else name
@@ -253,7 +260,7 @@ def _folder_size(folder: Folder, depth: int) -> int:
 
 
 def _entry_size(folder: Folder, name: str, depth: int) -> int:
-    found = folder.stat(name)
+    found = _seen(folder, name)
     if found is None:
         return 0
     if stat.S_ISDIR(found.st_mode) and depth < MAX_FOLDERS_DEEP:

@@ -13,7 +13,7 @@ from types import TracebackType
 from typing import NoReturn, Self
 
 from ..errors import FileMissing, FileProblem, WorkspaceViolation
-from .names import check_new_name
+from .names import check_new_name, shown
 
 OUTSIDE = "Path is outside project directory"
 MAX_PATH_CHARS = 4096
@@ -40,8 +40,16 @@ def validate_path_in_project(path: str, project_dir: str | Path) -> Path:
     For showing and comparing only: acts go through `locate`, which keeps the folders open.
     Raises WorkspaceViolation if it leads outside, FileProblem if it is no path at all.
     """
-    with locate(Root(Path(project_dir)), path) as place:
-        return place.folder.path / place.name
+    root = Root(Path(project_dir))
+    parts = split(path, root)
+    for there in range(len(parts), -1, -1):
+        try:
+            with locate(root, "/".join(parts[:there]) or ".") as place:
+                base = place.folder.path / place.name
+        except FileMissing:
+            continue  # what is missing may still be made: judge by what is there above it
+        return Path(os.path.normpath(base.joinpath(*parts[there:])))
+    raise FileMissing("The project's folder is not there.")
 
 
 class Root:
@@ -116,8 +124,9 @@ class Folder:
     def stat(self, name: str) -> os.stat_result | None:
         """The entry itself (links not followed), or None if there is none."""
         try:
-            return os.stat(self.at(name), dir_fd=self.fd, follow_symlinks=False)
-        except (FileNotFoundError, NotADirectoryError):
+            with problems(shown(name)):
+                return os.stat(self.at(name), dir_fd=self.fd, follow_symlinks=False)
+        except FileMissing:
             return None
 
 
