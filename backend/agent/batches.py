@@ -5,6 +5,7 @@ import threading
 from collections.abc import Sequence
 from dataclasses import replace
 
+from ..errors import NanoClawError
 from ..ids import iso_now
 from .state import RunState, Step
 from .transcripts import result_message, step_message
@@ -47,12 +48,19 @@ class BatchWatcher:
 
     def calls_started(self, calls: list[JsonObject]) -> None:
         """Commit the group as executing; returns only when that is stored. The first time all others as pending."""
+        # The executor got our ids and reports them as the model's; it may have given a call another one itself.
+        records = [self._records[call["provider_id"]] for call in calls]
+        before = [record.call for record in records]
         with self._lock:
-            # The executor got our id and reports it as the model's; it may have given the call another one itself.
-            started = [self._update(self._records[call["provider_id"]], call, None) for call in calls]
+            started = [self._update(record, call, None) for record, call in zip(records, calls, strict=True)]
             rows = self._rows(started)
         events = [self._run.recorder.event("tool_call.started", call=r.call) for r in started]
-        self._run.recorder.write(rows, events)
+        try:
+            self._run.recorder.write(rows, events)
+        except NanoClawError:
+            for record, call in zip(records, before, strict=True):
+                record.call = call  # not stored, so it will not start
+            raise
         for record in started:
             self._run.observe("tool.before", call=record.call)
 

@@ -20,6 +20,7 @@ from .wrap_up import sum_up
 
 log = logging.getLogger(__name__)
 LIMIT_NEAR_STEPS = 2
+INTERRUPTED = TerminationResult("running", "interrupted")
 LEASE_LOST = TerminationResult("running", "lease_lost")
 
 
@@ -42,7 +43,7 @@ class AgentCore:
         Raises LeaseLost when another worker has taken the run over: nothing more is written or told then.
         """
         run = RunState(self._doors, spec, cancelled or CancelToken())
-        end = LEASE_LOST
+        end = INTERRUPTED
         try:
             end = _loop_to_end(run)
             outcome = _write_end(run, end)

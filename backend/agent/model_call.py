@@ -21,7 +21,7 @@ def ask(run: RunState, step: Step) -> tuple[ToolCallRequest, ...]:
         offered = attempt.tools and bool(run.schemas)
         again = recovery.next(reply, step.stream.text, tools=offered)
         if again is None:
-            return _calls_that_stand(run, reply) if offered else ()
+            return _calls_that_stand(run, reply, offered=offered)
         attempt = again
 
 
@@ -86,9 +86,11 @@ def _prepared(run: RunState, notes: tuple[Message, ...]) -> list[Message]:
     return messages
 
 
-def _calls_that_stand(run: RunState, reply: ModelReply) -> tuple[ToolCallRequest, ...]:
+def _calls_that_stand(run: RunState, reply: ModelReply, *, offered: bool) -> tuple[ToolCallRequest, ...]:
     if reply.finish_reason == "length":
         run.recorder.notice("answer_cut", "The answer was cut off by the model's length limit.")
+        return ()
+    if not offered:
         return ()
     calls = good_calls(reply.tool_calls)
     if len(calls) < len(reply.tool_calls):

@@ -38,10 +38,11 @@ class Recorder:
     def write(self, rows: Sequence[Record], events: Sequence[Event], *, wait: bool = True) -> None:
         """Commit; `wait=False` may return before the commit. Raises LeaseLost or StorageError."""
         with self._lock:
-            if self._held[0] or self._held[1]:
-                rows, events = [*self._held[0], *rows], [*self._held[1], *events]
-                self._held = ([], [])
-            self._store.record(rows, events, self._tell, wait=wait)
+            if not self._held[0] and not self._held[1]:
+                self._store.record(rows, events, self._tell, wait=wait)
+                return
+            self._store.record([*self._held[0], *rows], [*self._held[1], *events], self._tell, wait=wait)
+            self._held = ([], [])  # only now: what could not be written is tried again with the next write
 
 
 def error_json(code: str, message: str, suggestion: str | None = None, *, retryable: bool = False) -> JsonObject:
