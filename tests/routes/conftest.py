@@ -20,8 +20,8 @@ def settings(tmp_path: Path, migrated: Path) -> Settings:
     folder.mkdir()
     shutil.copy(migrated, folder / "nanoclaw.db")
     return Settings(
-        instance=folder, admin_token=ADMIN_TOKEN, secret_key="a-key-of-the-tests", upload_max=1 << 20,
-        project_quota=4 << 20, sandbox="off", probe_local=False,
+        instance=folder, admin_token=ADMIN_TOKEN, secret_key="a-key-of-the-tests", upload_max=1 << 16,
+        project_quota=4 << 16, sandbox="off", probe_local=False,
     )  # fmt: skip
 
 

@@ -20,9 +20,10 @@ class Api:
     def open(self, method: str, path: str, **kw: Any) -> TestResponse:
         """Any request; `headers` are added to those of the sign-in."""
         headers = {**self.headers, **kw.pop("headers", {})}
+        kw.setdefault("buffered", True)
         return self.client.open(path, method=method, base_url=BASE, headers=headers, **kw)
 
-    def get(self, path: str, **query: Any) -> TestResponse:
+    def get(self, path: str, /, **query: Any) -> TestResponse:
         """GET with a query string."""
         return self.open("GET", path, query_string=query)
 
@@ -42,7 +43,7 @@ class Api:
         """DELETE."""
         return self.open("DELETE", path, **kw)
 
-    def upload(self, path: str, name: str, content: bytes, **query: Any) -> TestResponse:
+    def upload(self, path: str, name: str, content: bytes, /, **query: Any) -> TestResponse:
         """POST one file as a multipart body."""
         data = {"file": (io.BytesIO(content), name)}
         return self.open("POST", path, data=data, query_string=query, content_type="multipart/form-data")
