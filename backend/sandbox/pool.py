@@ -269,7 +269,7 @@ def _refusal(request: SandboxRequest) -> SandboxResult | None:
 
 
 def _refused(text: str, limit: str) -> SandboxResult:
-    empty = {
+    empty: dict[str, Any] = {
         "stdout": "",
         "stderr": "",
         "value": None,

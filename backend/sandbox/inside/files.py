@@ -6,6 +6,7 @@ import io
 import os
 import posixpath
 import stat
+from collections.abc import Iterator
 from typing import Any, BinaryIO
 
 from .limits import FILE_OUT_MAX_BYTES, FILES_OUT_MAX, FILES_OUT_MAX_BYTES, NAME_MAX_CHARS
@@ -69,6 +70,55 @@ class _Read(io.BytesIO):
         raise io.UnsupportedOperation("not writable")
 
 
+class _Entry:
+    """What os.scandir gives for one name."""
+
+    def __init__(self, table: "FileTable", name: str, path: str) -> None:
+        self.name, self.path = name, path
+        self._status = table.stat(path)
+
+    def is_dir(self, **_: Any) -> bool:
+        """True for a folder."""
+        return stat.S_ISDIR(self._status.st_mode)
+
+    def is_file(self, **_: Any) -> bool:
+        """True for a file."""
+        return not self.is_dir()
+
+    def is_symlink(self) -> bool:
+        """False: there are no links."""
+        return False
+
+    def stat(self, **_: Any) -> os.stat_result:
+        """Its status."""
+        return self._status
+
+    def __fspath__(self) -> str:
+        return self.path
+
+
+class _Listing:
+    """The iterator and context manager that os.scandir gives."""
+
+    def __init__(self, entries: Iterator[_Entry]) -> None:
+        self._entries = entries
+
+    def __iter__(self) -> Iterator[_Entry]:
+        return self._entries
+
+    def __next__(self) -> _Entry:
+        return next(self._entries)
+
+    def __enter__(self) -> "_Listing":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        pass
+
+    def close(self) -> None:
+        """Nothing to do."""
+
+
 class FileTable:
     """Name -> content. `open` behaves like the built-in one."""
 
@@ -76,10 +126,10 @@ class FileTable:
         self._given = {self._plain(name): content for name, content in given.items()}
         self._out: dict[str, _Written] = {}
         self._removed: set[str] = set()
-        self._keep_real = False
+        self._folders: set[str] = set()
 
     # ------------------------------------------------------------ as the code sees it
-    def open(
+    def open(  # noqa: PLR0913 - the signature of the built-in
         self,
         file: Any,
         mode: str = "r",
@@ -140,7 +190,7 @@ class FileTable:
             return None
         return self._out[name].content() if name in self._out else self._given.get(name)
 
-    def remove(self, path: Any) -> None:
+    def remove(self, path: Any, **_: Any) -> None:
         """os.remove."""
         name = self._plain(os.fspath(path))
         if self.content(name) is None:
@@ -148,12 +198,30 @@ class FileTable:
         self._out.pop(name, None)
         self._removed.add(name)
 
+    def rename(self, old: Any, new: Any, **_: Any) -> None:
+        """os.rename."""
+        name = self._plain(os.fspath(old))
+        content = self.content(name)
+        if content is None:
+            raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), name)
+        self._start(self._plain(os.fspath(new)), content, "w")
+        self.remove(name)
+
+    def mkdir(self, path: Any, *_: Any, **__: Any) -> None:
+        """os.mkdir and os.makedirs: folders are only parts of names here."""
+        self._folders.add(self._plain(os.fspath(path)))
+
+    def scandir(self, path: Any = ".") -> "_Listing":
+        """os.scandir."""
+        folder = os.fspath(path)
+        return _Listing(_Entry(self, name, posixpath.join(folder, name)) for name in self.listdir(folder))
+
     def listdir(self, path: Any = ".") -> list[str]:
         """os.listdir: the names directly in a folder."""
         folder = self._plain(os.fspath(path))
         prefix = "" if folder == "." else folder + "/"
         found = {n[len(prefix) :].partition("/")[0] for n in self.names() if n.startswith(prefix)}
-        if not found and folder != ".":
+        if not found and folder != "." and folder not in self._folders:
             raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), str(path))
         return sorted(found)
 
@@ -165,7 +233,7 @@ class FileTable:
         content = self.content(name)
         if content is not None:
             return os.stat_result((stat.S_IFREG | 0o644, 0, 0, 1, 0, 0, len(content), 0, 0, 0))
-        if name == "." or any(n.startswith(name + "/") for n in self.names()):
+        if name == "." or name in self._folders or any(n.startswith(name + "/") for n in self.names()):
             return os.stat_result((stat.S_IFDIR | 0o755, 0, 0, 1, 0, 0, 0, 0, 0, 0))
         raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), str(path))
 
@@ -174,7 +242,10 @@ class FileTable:
         text = os.fsdecode(path)
         for folder in _HOME_FOLDERS:
             text = text[len(folder) :] if text.startswith(folder) else text
-        return posixpath.normpath(text) if text else ""
+        name = posixpath.normpath(text).lstrip("/") or "." if text else ""
+        if name.startswith(".."):
+            raise PermissionError(errno.EPERM, "there is nothing above the working folder", text)
+        return name
 
     # ------------------------------------------------------------ for the runner
     def install(self, keep_real: bool) -> None:
@@ -186,12 +257,17 @@ class FileTable:
         if keep_real and not self._given:
             return
         opener = self._open_either if keep_real else self.open
-        builtins.open = io.open = opener  # type: ignore[assignment]
+        builtins.open = io.open = opener
         if not keep_real:
-            os.stat = os.lstat = self.stat  # type: ignore[assignment]
-            os.listdir, os.remove, os.unlink = self.listdir, self.remove, self.remove  # type: ignore[assignment]
-            os.getcwd = lambda: "/"
-            os.makedirs = os.mkdir = lambda *_, **__: None  # type: ignore[assignment]
+            self._install_folders()
+
+    def _install_folders(self) -> None:
+        os.stat = os.lstat = self.stat
+        os.listdir, os.scandir = self.listdir, self.scandir  # type: ignore[assignment]
+        os.remove = os.unlink = self.remove
+        os.rename = os.replace = self.rename  # type: ignore[assignment]
+        os.getcwd = lambda: "/"
+        os.makedirs = os.mkdir = self.mkdir  # type: ignore[assignment]
 
     def _open_either(self, file: Any, mode: str = "r", *args: Any, **kwargs: Any) -> Any:
         if isinstance(file, str) and self.content(self._plain(file)) is not None and "r" in mode:
@@ -208,5 +284,5 @@ class FileTable:
             if total > FILES_OUT_MAX_BYTES:
                 raise TooMuch(errno.EFBIG, f"all files together may hold {FILES_OUT_MAX_BYTES // 1024 // 1024} MB")
             if content != self._given.get(name):
-                found[name.lstrip("/")] = content
+                found[name] = content
         return found

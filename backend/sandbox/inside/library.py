@@ -51,6 +51,8 @@ def load(wanted: str) -> list[str]:
             _load_heavy(name)
     zones.load()
     modules.warm_up()
+    for name in _loaded:
+        view(name)
     return available()
 
 
@@ -152,14 +154,23 @@ def view(name: str) -> Any:
 
 def _make_view(name: str, module: types.ModuleType) -> View:
     hidden = modules.LEFT_OUT.get(name, frozenset())
-    public = {n: getattr(module, n) for n in _public_names(name, module) if n not in hidden and hasattr(module, n)}
-    public = {n: v for n, v in public.items() if not isinstance(v, types.ModuleType) and v not in _never()}
+    members = {n: _member(module, n) for n in _public_names(name, module) if n not in hidden}
+    public = {n: v for n, v in members.items() if not isinstance(v, types.ModuleType) and v not in _never()}
     public |= standins.REPLACED.get(name, {})
+    if name == "pandas":
+        public["offsets"] = view("pandas.tseries.offsets")
     prefix = name + "."
     for other in [*_loaded, *standins.MODULES]:
         if other.startswith(prefix) and "." not in other[len(prefix) :]:
             public[other[len(prefix) :]] = view(other)
     return View(name, public | {"__doc__": module.__doc__, "__version__": getattr(module, "__version__", None)})
+
+
+def _member(module: types.ModuleType, name: str) -> Any:
+    try:
+        return getattr(module, name)
+    except (AttributeError, ImportError):  # a part that is only there when another package is
+        return types  # a module, and so left out
 
 
 def _public_names(name: str, module: types.ModuleType) -> Iterable[str]:

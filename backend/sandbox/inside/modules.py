@@ -1,99 +1,30 @@
 """The lists: what is loaded, what code may import and see of it, and what to say about the rest."""
 
+import builtins
 import importlib
+import io
+import pkgutil
 from collections.abc import Iterable
+from typing import Any
+
+from .words import words
 
 #: may be imported; loaded before the walls go up
-ALLOWED = [
-    "abc",
-    "array",
-    "base64",
-    "binascii",
-    "bisect",
-    "calendar",
-    "cmath",
-    "collections",
-    "collections.abc",
-    "colorsys",
-    "contextlib",
-    "copy",
-    "csv",
-    "dataclasses",
-    "datetime",
-    "decimal",
-    "difflib",
-    "enum",
-    "fractions",
-    "functools",
-    "graphlib",
-    "hashlib",
-    "heapq",
-    "hmac",
-    "html",
-    "io",
-    "ipaddress",
-    "itertools",
-    "json",
-    "json.decoder",
-    "json.encoder",
-    "math",
-    "numbers",
-    "operator",
-    "pprint",
-    "queue",
-    "random",
-    "re",
-    "secrets",
-    "statistics",
-    "string",
-    "struct",
-    "textwrap",
-    "time",
-    "types",
-    "typing",
-    "unicodedata",
-    "urllib.parse",
-    "uuid",
-    "weakref",
-    "zlib",
-    "zoneinfo",
-]
+ALLOWED = words(
+    "abc array base64 binascii bisect calendar cmath collections collections.abc colorsys contextlib copy csv "
+    "dataclasses datetime decimal difflib enum fractions functools graphlib hashlib heapq hmac html io ipaddress "
+    "itertools json json.decoder json.encoder math numbers operator pprint queue random re secrets statistics "
+    "string struct textwrap time types typing unicodedata urllib.parse uuid weakref zlib zoneinfo"
+)
 #: needed by the ones above when they run, never handed out
-HIDDEN = [
-    "_strptime",
-    "_string",
-    "encodings.utf_8",
-    "encodings.ascii",
-    "encodings.latin_1",
-    "encodings.cp1252",
-    "encodings.gbk",
-    "encodings.gb18030",
-    "encodings.big5",
-    "encodings.utf_16",
-    "encodings.utf_8_sig",
-    "encodings.idna",
-    "encodings.utf_32",
-    "encodings.shift_jis",
-    "encodings.punycode",
-    "encodings.unicode_escape",
-    "encodings.hex_codec",
-    "encodings.utf_16_le",
-    "encodings.utf_16_be",
-    "encodings.utf_32_le",
-    "encodings.charmap",
-    "encodings.raw_unicode_escape",
-    "encodings.rot_13",
-    "encodings.iso8859_15",
-    "encodings.cp437",
-    "encodings.euc_kr",
-    "traceback",
-    "warnings",
-    "linecache",
-    "pathlib",
-    "locale",
-    "gettext",
-    "stringprep",
-]
+HIDDEN = words(
+    "_strptime _string encodings.utf_8 encodings.ascii encodings.latin_1 encodings.cp1252 encodings.gbk "
+    "encodings.gb18030 encodings.big5 encodings.utf_16 encodings.utf_8_sig encodings.idna encodings.utf_32 "
+    "encodings.shift_jis encodings.punycode encodings.unicode_escape encodings.hex_codec encodings.utf_16_le "
+    "encodings.utf_16_be encodings.utf_32_le encodings.charmap encodings.raw_unicode_escape encodings.rot_13 "
+    "encodings.iso8859_15 encodings.cp437 encodings.euc_kr traceback warnings linecache pathlib glob fnmatch posixpath locale gettext "
+    "stringprep"
+)
 #: loaded where installed, in a second helper; each with the parts that code may name
 HEAVY: dict[str, tuple[str, ...]] = {
     "numpy": (
@@ -110,7 +41,7 @@ HEAVY: dict[str, tuple[str, ...]] = {
     ),
 }  # fmt: skip
 #: modules whose __all__ leaves out what people use
-IGNORE_ALL = frozenset({"calendar", "matplotlib.pyplot", "numpy", "pandas", "decimal"})
+IGNORE_ALL = frozenset({"calendar", "matplotlib.pyplot"})
 ADDED = {
     "re": ("Pattern", "Match", "RegexFlag"),
     "random": ("BPF", "LOG4"),
@@ -150,6 +81,7 @@ EXPLICIT: dict[str, Iterable[str]] = {
     "numpy.lib": ("NumpyVersion",),
     "pandas.api": (),
     "pandas.tseries": (),
+    "matplotlib": ("rcParams", "rc", "use", "colormaps", "cycler", "rcParamsDefault", "rcdefaults", "rc_context"),
 }  # fmt: skip
 LEFT_OUT = {
     "typing": frozenset({"get_type_hints", "ForwardRef", "evaluate_forward_ref"}),
@@ -161,108 +93,28 @@ LEFT_OUT = {
     "numpy": frozenset({"fromfile", "memmap", "fromregex", "get_include", "show_config", "info", "test", "ctypeslib"}),
 }
 
-BUILTINS = [
-    "None",
-    "True",
-    "False",
-    "Ellipsis",
-    "NotImplemented",
-    "__debug__",
-    "abs",
-    "all",
-    "any",
-    "ascii",
-    "bin",
-    "bool",
-    "bytearray",
-    "bytes",
-    "callable",
-    "chr",
-    "classmethod",
-    "complex",
-    "dict",
-    "divmod",
-    "enumerate",
-    "filter",
-    "float",
-    "format",
-    "frozenset",
-    "hash",
-    "hex",
-    "id",
-    "int",
-    "isinstance",
-    "issubclass",
-    "iter",
-    "len",
-    "list",
-    "map",
-    "max",
-    "min",
-    "next",
-    "object",
-    "oct",
-    "ord",
-    "pow",
-    "print",
-    "property",
-    "range",
-    "repr",
-    "reversed",
-    "round",
-    "set",
-    "slice",
-    "sorted",
-    "staticmethod",
-    "str",
-    "sum",
-    "super",
-    "tuple",
-    "zip",
-    "memoryview",
-    "aiter",
-    "anext",
-]
+BUILTINS = words(
+    "None True False Ellipsis NotImplemented __debug__ abs all any ascii bin bool bytearray bytes callable chr "
+    "classmethod complex dict divmod enumerate filter float format frozenset hash hex id int isinstance "
+    "issubclass iter len list map max min next object oct ord pow print property range repr reversed round set "
+    "slice sorted staticmethod str sum super tuple zip memoryview aiter anext"
+)
 
 _NO_NETWORK = "code has no network: fetch the page with the crawling or search tools first and pass the data in"
 _NO_SYSTEM = "code cannot reach the operating system; hand files in with the tool's `files` and use open('name')"
 _ONE_THREAD = "code runs in one thread: write a plain loop"
 _INSTEAD = {
     **dict.fromkeys(
-        [
-            "socket",
-            "ssl",
-            "http",
-            "urllib",
-            "requests",
-            "httpx",
-            "aiohttp",
-            "ftplib",
-            "smtplib",
-            "urllib3",
-            "websocket",
-        ],
+        words("socket ssl http urllib requests httpx aiohttp ftplib smtplib urllib3 websocket"),
         _NO_NETWORK,
     ),
     **dict.fromkeys(
-        [
-            "subprocess",
-            "shutil",
-            "glob",
-            "tempfile",
-            "ctypes",
-            "signal",
-            "pty",
-            "fcntl",
-            "resource",
-            "mmap",
-            "platform",
-        ],
+        words("subprocess shutil tempfile ctypes signal pty fcntl resource mmap platform"),
         _NO_SYSTEM,
     ),
-    **dict.fromkeys(["threading", "multiprocessing", "concurrent", "asyncio", "_thread"], _ONE_THREAD),
-    **dict.fromkeys(["pickle", "marshal", "shelve", "dill", "joblib"], "use json"),
-    **dict.fromkeys(["importlib", "imp", "builtins", "runpy", "pkgutil", "code", "codeop"], "use import statements"),
+    **dict.fromkeys(words("threading multiprocessing concurrent asyncio _thread"), _ONE_THREAD),
+    **dict.fromkeys(words("pickle marshal shelve dill joblib"), "use json"),
+    **dict.fromkeys(words("importlib imp builtins runpy pkgutil code codeop"), "use import statements"),
     "scipy": "use numpy, or write the formula",
     "sympy": "use fractions, decimal or numpy",
     "sklearn": "use numpy, for example numpy.linalg.lstsq",
@@ -295,12 +147,26 @@ def warm_up() -> None:
     import uuid
 
     time.localtime()
-    datetime.datetime.strptime("2024-01-31 10:00", "%Y-%m-%d %H:%M")
+    datetime.datetime.strptime("2024-01-31 10:00 +0000", "%Y-%m-%d %H:%M %z")
     datetime.datetime.now().astimezone()
     locale.getlocale()
     random.random()
     uuid.uuid4()
     "é".encode("idna")
+
+
+def _load_all(package: str) -> None:
+    """Every part of a package that imports: libraries load many of theirs only when a function needs them."""
+    home = importlib.import_module(package)
+    for part in pkgutil.walk_packages(home.__path__, package + "."):
+        try:
+            importlib.import_module(part.name)
+        except ImportError:  # needs another package that is not installed
+            continue
+
+
+def _open_of_the_moment(*args: Any, **kwargs: Any) -> Any:
+    return builtins.open(*args, **kwargs)
 
 
 def _warm_numpy() -> None:
@@ -311,20 +177,18 @@ def _warm_numpy() -> None:
     np.linalg.eig(matrix @ matrix)
     np.random.default_rng(1).normal(size=3)
     repr(matrix)
+    np.savez(io.BytesIO(), a=matrix)
+    # numpy keeps the function that opens text files: let it ask for the one in force at the time
+    openers = importlib.import_module("numpy.lib._datasource")._file_openers
+    openers._load()
+    openers._file_openers[None] = _open_of_the_moment
 
 
 def _warm_pandas() -> None:
-    import io
-
     import pandas as pd
 
-    for name in ("melt", "pivot", "merge", "concat", "tile", "encoding", "reshape"):
-        importlib.import_module(f"pandas.core.reshape.{name}")
-    for name in ("csvs", "html", "string", "style_render", "format", "info"):
-        try:
-            importlib.import_module(f"pandas.io.formats.{name}")
-        except ImportError:  # the styler needs a package that may be missing
-            continue
+    for package in ("pandas.core", "pandas.io.formats", "pandas.io.json", "pandas.io.parsers", "pandas.io.excel"):
+        _load_all(package)
     frame = pd.read_csv(io.StringIO("k,v,d\na,1,2024-01-01\nb,2,2024-02-01\na,3,2024-03-01"), parse_dates=["d"])
     repr(frame)
     frame.groupby("k")["v"].agg(["sum", "mean"]).reset_index().to_csv(index=False)
@@ -343,8 +207,6 @@ def _warm_pandas() -> None:
 
 
 def _warm_matplotlib() -> None:
-    import io
-
     import matplotlib
 
     matplotlib.use("Agg")

@@ -2,134 +2,32 @@
 
 from RestrictedPython.transformer import INSPECT_ATTRIBUTES
 
+from .words import words
+
 _OPERATORS = {
     f"__{prefix}{name}__"
-    for name in [
-        "add",
-        "sub",
-        "mul",
-        "matmul",
-        "truediv",
-        "floordiv",
-        "mod",
-        "divmod",
-        "pow",
-        "lshift",
-        "rshift",
-        "and",
-        "xor",
-        "or",
-    ]
+    for name in words("add sub mul matmul truediv floordiv mod divmod pow lshift rshift and xor or")
     for prefix in ("", "r", "i")
 }
 #: special methods a class may define and code may call
 METHODS = _OPERATORS | {
     f"__{name}__"
-    for name in [
-        "new",
-        "init",
-        "post_init",
-        "call",
-        "del",
-        "str",
-        "repr",
-        "bytes",
-        "format",
-        "hash",
-        "bool",
-        "len",
-        "length_hint",
-        "getitem",
-        "setitem",
-        "delitem",
-        "missing",
-        "iter",
-        "next",
-        "reversed",
-        "contains",
-        "lt",
-        "le",
-        "eq",
-        "ne",
-        "gt",
-        "ge",
-        "neg",
-        "pos",
-        "abs",
-        "invert",
-        "int",
-        "float",
-        "complex",
-        "index",
-        "round",
-        "trunc",
-        "floor",
-        "ceil",
-        "enter",
-        "exit",
-        "get",
-        "set",
-        "delete",
-        "set_name",
-        "getattr",
-        "getattribute",
-        "setattr",
-        "delattr",
-        "dir",
-        "init_subclass",
-        "class_getitem",
-        "copy",
-        "deepcopy",
-        "sizeof",
-        "fspath",
-        "instancecheck",
-        "subclasscheck",
-        "subclasshook",
-        "array",
-        "array_ufunc",
-        "prepare",
-        "array_function",
-        "array_priority",
-    ]
+    for name in words(
+        "new init post_init call del str repr bytes format hash bool len length_hint getitem setitem delitem "
+        "missing iter next reversed contains lt le eq ne gt ge neg pos abs invert int float complex index round "
+        "trunc floor ceil enter exit get set delete set_name getattr getattribute setattr delattr dir "
+        "init_subclass class_getitem copy deepcopy sizeof fspath instancecheck subclasscheck subclasshook array "
+        "array_ufunc prepare array_function array_priority"
+    )
 }
 #: special attributes that may be read besides
 READABLE = METHODS | {
     f"__{name}__"
-    for name in [
-        "name",
-        "qualname",
-        "doc",
-        "class",
-        "module",
-        "version",
-        "cause",
-        "context",
-        "traceback",
-        "notes",
-        "suppress_context",
-        "members",
-        "mro",
-        "bases",
-        "slots",
-        "defaults",
-        "kwdefaults",
-        "dict",
-        "annotations",
-        "subclasses",
-        "dataclass_fields",
-        "dataclass_params",
-        "match_args",
-        "wrapped",
-        "abstractmethods",
-        "self_class",
-        "thisclass",
-        "members",
-        "getnewargs",
-        "type_params",
-        "origin",
-        "args",
-        "parameters",
-    ]
+    for name in words(
+        "name qualname doc class module version cause context traceback notes suppress_context members mro bases "
+        "slots defaults kwdefaults dict annotations subclasses dataclass_fields dataclass_params match_args "
+        "wrapped abstractmethods self_class thisclass members getnewargs type_params origin args parameters"
+    )
 }
 #: special attributes that may be set from outside a class body
 SETTABLE = {"__name__", "__qualname__", "__doc__", "__cause__", "__context__", "__suppress_context__", "__hash__"}
@@ -148,7 +46,7 @@ GUARDED = {
     "__class__",
 }
 #: variables whose names look special
-VARIABLES = {"__name__", "__class__", "__doc__"}
+VARIABLES = {"__name__", "__class__", "__doc__", "__version__", "__author__", "__all__", "__debug__"}
 
 INSPECTION = INSPECT_ATTRIBUTES | {"gi_frame", "gi_yieldfrom", "tb_lasti", "f_trace", "co_consts", "co_names"}
 

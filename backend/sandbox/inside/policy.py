@@ -29,7 +29,6 @@ _INSTEAD = {
     "__import__": "write an import statement",
     "__builtins__": "use the built-in functions by name",
     "help": "use print(thing.__doc__)",
-    "memoryview": "use bytes or bytearray slices",
 }
 
 
@@ -49,7 +48,7 @@ def _call(name: str, args: list[ast.expr], at: ast.expr | ast.stmt) -> ast.Call:
     return call
 
 
-class Policy(RestrictingNodeTransformer):  # type: ignore[misc]
+class Policy(RestrictingNodeTransformer):
     """Checks every name and attribute; wraps the few accesses that must be decided at run time."""
 
     def check_name(self, node: ast.AST, name: str | None, allow_magic_methods: bool = False) -> None:

@@ -2,6 +2,7 @@
 
 import contextlib
 import functools
+import inspect
 import json
 import sys
 import time
@@ -11,7 +12,7 @@ import warnings
 from collections.abc import Callable
 from typing import Any
 
-from . import guards, limits, zones
+from . import fileviews, guards, limits, zones
 from .files import FileTable
 
 _table = FileTable({})
@@ -216,7 +217,7 @@ def _dataclass(cls: Any = None, /, **options: Any) -> Any:
     import dataclasses
 
     def make(kind: Any) -> Any:
-        fields = kind.__dict__.get("__annotations__", {})
+        fields = inspect.get_annotations(kind)
         if not all(isinstance(f, str) and f.isidentifier() for f in fields) or issubclass(kind, str):
             raise guards.SecurityError("A dataclass needs plain field names, and str is no base for it here.")
         return dataclasses.dataclass(kind, **options)
@@ -241,7 +242,21 @@ REPLACED: dict[str, dict[str, Any]] = {
     "types": {"FunctionType": type(_zones), "LambdaType": type(_zones)},
 }
 
+
+def _of_files(name: str) -> Callable[[], Any]:
+    """Made when the code imports it, that is after this run's table is in place."""
+
+    def make() -> Any:
+        from .library import View
+
+        inner = {"path": _of_files("os.path")()} if name == "os" else {}
+        return View(name, fileviews.members(name) | inner)
+
+    return functools.cache(make)
+
+
 MODULES: dict[str, Callable[[], Any]] = {
+    **{name: _of_files(name) for name in ("os", "os.path", "pathlib", "glob", "fnmatch")},
     "sys": _sys,
     "warnings": _warnings,
     "traceback": _traceback,

@@ -1,0 +1,6 @@
+"""Long lists of names, written as text."""
+
+
+def words(text: str) -> tuple[str, ...]:
+    """The words of a text."""
+    return tuple(text.split())
