@@ -55,14 +55,16 @@ class Frontier:
 
 def fit(messages: list[Message], budget: int, frontier: Frontier) -> list[Message]:
     """Apply what is remembered, then leave out more until the budget is met; `frontier` learns what was left out."""
-    messages = [_limited(m) for m in _remembered(messages, frontier)]
+    whole = messages
+    messages = [_limited(m) for m in _remembered(whole, frontier)]
     total = tokens.of_messages(messages)
     if total <= budget:
         return messages
     total = _compact_old(messages, total, budget, frontier)
     if total > budget:
         messages = _snip(messages, budget, frontier)
-        _cut_newest(messages, budget, frontier)
+        if tokens.of_messages(messages) > budget:
+            _cut_newest(messages, {m.key: m for m in whole}, budget, frontier)
     return messages
 
 
@@ -160,27 +162,32 @@ def _snip(messages: list[Message], budget: int, frontier: Frontier) -> list[Mess
 
 
 # ---------------------------------------------------------------- the newest turn alone
-def _cut_newest(messages: list[Message], budget: int, frontier: Frontier) -> None:
-    """Cut the bulky parts of what is left, results first and oldest first; then leave out early steps; then cut texts."""
-    if _cut_until(messages, budget, frontier, results=True):
-        return
-    _drop_steps(messages, budget, frontier)
-    _cut_until(messages, budget, frontier, results=False)
+def _cut_newest(messages: list[Message], whole: dict[str, Message], budget: int, frontier: Frontier) -> None:
+    """Cut the bulky parts of what is left, results first and oldest first; then leave out early steps; then cut texts.
+
+    Every cut is made from the `whole` message (by key), so that it is the same when it is remembered.
+    """
+    results = [at for at, m in enumerate(messages) if m.role == "tool"]
+    if not _cut_until(messages, results, whole, budget, frontier):
+        _drop_steps(messages, budget, frontier)
+        texts = [at for at, m in enumerate(messages) if m.role in ("user", "assistant")]
+        _cut_until(messages, texts, whole, budget, frontier)
 
 
-def _cut_until(messages: list[Message], budget: int, frontier: Frontier, *, results: bool) -> bool:
+def _cut_until(
+    messages: list[Message], places: list[int], whole: dict[str, Message], budget: int, frontier: Frontier
+) -> bool:
     total = tokens.of_messages(messages)
     for limit in CUT_LEVELS_CHARS:
-        for at, message in enumerate(messages):
+        for at in places:
+            message = messages[at]
             if total <= budget:
                 return True
-            if message.role == "system" or (message.role == "tool") is not results:
+            if _cut(message, limit) is message:
                 continue
-            smaller = _cut(message, limit)
-            if smaller is not message:
-                total += tokens.of_message(smaller) - tokens.of_message(message)
-                messages[at] = smaller
-                frontier.cut[message.key] = limit
+            messages[at] = smaller = _cut(whole.get(message.key, message), limit)
+            total += tokens.of_message(smaller) - tokens.of_message(message)
+            frontier.cut[message.key] = limit
     return total <= budget
 
 
