@@ -1,0 +1,22 @@
+/** Names of everything the query cache holds; an event of the server invalidates by these. */
+export const keys = {
+  me: ['me'] as const,
+  projects: ['projects'] as const,
+  project: (id: string) => ['projects', id] as const,
+  conversations: ['conversations'] as const,
+  conversationList: (projectId?: string | null) => ['conversations', 'list', projectId ?? 'all'] as const,
+  conversation: (id: string) => ['conversations', 'one', id] as const,
+  messages: (conversationId: string, leaf?: string | null) => ['messages', conversationId, leaf ?? 'active'] as const,
+  runs: ['runs'] as const,
+  runList: (filter: object) => ['runs', 'list', filter] as const,
+  run: (id: string) => ['runs', 'one', id] as const,
+  runSteps: (id: string) => ['runs', 'one', id, 'steps'] as const,
+  callResult: (runId: string, callId: string) => ['runs', 'one', runId, 'call', callId] as const,
+  tools: ['tools'] as const,
+  models: ['models'] as const,
+  files: (projectId: string) => ['files', projectId] as const,
+  fileList: (projectId: string, path: string) => ['files', projectId, 'list', path] as const,
+  fileContent: (projectId: string, path: string) => ['files', projectId, 'content', path] as const,
+  fileChanges: (projectId: string, path: string) => ['files', projectId, 'changes', path] as const,
+  search: (text: string) => ['search', text] as const,
+}

@@ -1,0 +1,87 @@
+import { useQuery } from '@tanstack/vue-query'
+import { computed, ref, watch, type Component, type Ref } from 'vue'
+import { useI18n } from 'vue-i18n'
+import { useRouter, type RouteLocationRaw } from 'vue-router'
+import { keys } from '@/api/keys'
+import { searchAll } from '@/api/search'
+import { bestMatches } from '@/lib/match'
+import { comboLabel, SHORTCUTS } from '@/lib/keymap'
+import { conversationLink, newConversationLink } from '@/router/links'
+import { IconChat, IconFolder, IconPlay, IconSearch } from '@/ui/icons'
+import { useConversationList } from './useConversations'
+import { useProjects } from './useProjects'
+import { hasShortcut, runShortcut } from './useShortcuts'
+
+export interface Command {
+  id: string
+  label: string
+  icon: Component
+  hint?: string
+  run: () => void
+}
+
+const SEARCH_PAUSE_MS = 250
+const SEARCH_CHARS = 2
+
+function useFound(text: Ref<string>) {
+  const settled = ref('')
+  watch(text, (value, _old, onCleanup) => {
+    const timer = setTimeout(() => (settled.value = value.trim()), SEARCH_PAUSE_MS)
+    onCleanup(() => clearTimeout(timer))
+  })
+  return useQuery({
+    queryKey: computed(() => keys.search(settled.value)),
+    queryFn: ({ signal }) => searchAll(settled.value, signal),
+    enabled: () => settled.value.length >= SEARCH_CHARS,
+  })
+}
+
+/** Everything that the palette offers for a text, in groups, best first. */
+export function useCommands(text: Ref<string>, close: () => void) {
+  const { t } = useI18n()
+  const router = useRouter()
+  const { data: projects } = useProjects()
+  const conversations = useConversationList()
+  const found = useFound(text)
+
+  const go = (to: RouteLocationRaw) => () => {
+    close()
+    void router.push(to)
+  }
+  const actions = computed<Command[]>(() =>
+    SHORTCUTS.filter((shortcut) => !shortcut.hidden && shortcut.id !== 'palette' && hasShortcut(shortcut.id)).map((shortcut) => ({
+      id: `act:${shortcut.id}`, label: t(`keys.${shortcut.id}`), icon: IconPlay, hint: comboLabel(shortcut.combos[0]!),
+      run: () => {
+        close()
+        requestAnimationFrame(() => runShortcut(shortcut.id))
+      },
+    })),
+  )
+  const projectCommands = computed<Command[]>(() =>
+    (projects.value ?? []).map(({ id, name }) => ({
+      id: `project:${id}`, label: name, icon: IconFolder,
+      run: go(router.hasRoute('project') ? { name: 'project', params: { id } } : newConversationLink(id)),
+    })),
+  )
+  const conversationCommands = computed<Command[]>(() =>
+    conversations.items.value.map((item) => ({ id: `chat:${item.id}`, label: item.title || t('sidebar.untitled'), icon: IconChat, run: go(conversationLink(item)) })),
+  )
+  const hits = computed<Command[]>(() =>
+    (found.data.value?.items ?? [])
+      .filter((hit) => hit.type === 'message' && hit.conversation_id)
+      .map((hit) => ({
+        id: `hit:${hit.id}`, label: hit.snippet, icon: IconSearch, hint: hit.title ?? undefined,
+        run: go(conversationLink({ id: hit.conversation_id!, project_id: hit.project_id }, { m: hit.id })),
+      })),
+  )
+  return computed(() => {
+    const best = (commands: Command[], most: number) => bestMatches(commands, text.value, (command) => command.label, most)
+    const all = [
+      { label: t('palette.conversations'), items: best(conversationCommands.value, 6) },
+      { label: t('palette.projects'), items: best(projectCommands.value, 5) },
+      { label: t('palette.actions'), items: best(actions.value, text.value ? 8 : 20) },
+      { label: t('palette.found'), items: text.value ? hits.value.slice(0, 8) : [] },
+    ]
+    return all.filter((group) => group.items.length)
+  })
+}

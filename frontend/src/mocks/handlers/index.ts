@@ -1,0 +1,17 @@
+import type { Handlers } from '..'
+import { authHandlers } from './auth'
+import { conversationHandlers } from './conversations'
+import { fileHandlers } from './files'
+import { projectHandlers } from './projects'
+import { runHandlers } from './runs'
+import { toolHandlers } from './tools'
+
+/** Add a domain: write handlers/<domain>.ts and spread it here. */
+export const handlers: Handlers = {
+  ...authHandlers,
+  ...projectHandlers,
+  ...conversationHandlers,
+  ...runHandlers,
+  ...fileHandlers,
+  ...toolHandlers,
+}

@@ -1,0 +1,36 @@
+import { json, page, problem, type Handlers } from '..'
+import { db, newId, now, publish } from '../db'
+
+const deleted = new Map<string, (typeof db.projects)[number]>()
+const find = (id: string) => db.projects.find((project) => project.id === id)
+
+export const projectHandlers: Handlers = {
+  'GET /api/projects': () => page(db.projects),
+  'POST /api/projects': async (request) => {
+    const body = await request.json()
+    const project = { id: newId('p'), name: String(body.name), description: String(body.description ?? ''), instructions: '', created_at: now(), updated_at: now() }
+    db.projects.unshift(project)
+    publish('project', project.id)
+    return json(project, 201)
+  },
+  'GET /api/projects/:id': ({ params }) => (find(params.id!) ? json(find(params.id!)) : problem(404, 'not_found', 'There is no such project.')),
+  'PATCH /api/projects/:id': async (request) => {
+    const project = find(request.params.id!)
+    if (!project) return problem(404, 'not_found', 'There is no such project.')
+    Object.assign(project, await request.json(), { updated_at: now() })
+    publish('project', project.id)
+    return json(project)
+  },
+  'DELETE /api/projects/:id': ({ params }) => {
+    const project = find(params.id!)
+    if (project) deleted.set(project.id, project)
+    db.projects = db.projects.filter((other) => other.id !== params.id)
+    publish('project', params.id!)
+    return json(null, 204)
+  },
+  'POST /api/projects/:id/restore': ({ params }) => {
+    const project = deleted.get(params.id!)
+    if (project) db.projects.unshift(project)
+    return json(project)
+  },
+}

@@ -1,0 +1,39 @@
+import type { Message, Run, Step } from '@/api/types'
+import { json, page, problem, type Handlers } from '..'
+import { db } from '../db'
+import { cancelScript, follow } from '../script'
+import { eventStream, sse } from '../sse'
+
+const find = (id: string) => db.runs.find((run) => run.id === id)
+
+function stepsOf(run: Run): Step[] {
+  const answer = db.messages.find((message: Message) => message.run_id === run.id && message.role === 'assistant')
+  const calls = answer?.tool_calls ?? []
+  const count = Math.max(0, ...calls.map((call) => call.step)) + 1
+  return Array.from({ length: count }, (_, index) => ({
+    index, status: 'completed', reasoning: index ? '' : (answer?.reasoning ?? ''), text: '', finish_reason: 'stop', model: run.model, model_calls: 1, usage: run.usage,
+    tool_calls: calls.filter((call) => call.step === index), started_at: run.started_at ?? run.created_at, finished_at: run.finished_at,
+  }))
+}
+
+export const runHandlers: Handlers = {
+  'GET /api/runs': ({ url }) => {
+    const wanted = ['project_id', 'conversation_id', 'status'].map((name) => [name, url.searchParams.get(name)] as const)
+    return page(db.runs.filter((run) => wanted.every(([name, value]) => !value || (run as unknown as Record<string, unknown>)[name] === value)))
+  },
+  'GET /api/runs/:id': ({ params }) => (find(params.id!) ? json(find(params.id!)) : problem(404, 'not_found', 'There is no such run.')),
+  'GET /api/runs/:id/steps': ({ params }) => (find(params.id!) ? page(stepsOf(find(params.id!)!)) : problem(404, 'not_found', 'There is no such run.')),
+  'GET /api/runs/:id/calls/:call/result': ({ params }) => {
+    const call = db.messages.flatMap((message) => message.tool_calls).find((other) => other.id === params.call)
+    return new Response(call?.result ?? '{}')
+  },
+  'POST /api/runs/:id/cancel': ({ params }) => json(cancelScript(params.id!)),
+  'GET /api/runs/:id/events': (request) =>
+    eventStream(request.signal, (send, close) => {
+      const after = Number(request.headers.get('Last-Event-ID') ?? request.url.searchParams.get('after') ?? 0)
+      return follow(request.params.id!, after, (event) => {
+        send(sse(event.type, { run_id: request.params.id, ...event.data }, event.id))
+        if (event.type === 'run.finished') close()
+      })
+    }),
+}

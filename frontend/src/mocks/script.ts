@@ -1,0 +1,118 @@
+import type { Call, CancelReceipt, Message, Run } from '@/api/types'
+import { failedCall, makeCall } from './calls'
+import { db, newId, now, publish, writeFile, type MockEvent } from './db'
+import { ANSWER } from './fixtures/answer'
+
+/** A scripted run: reasoning, tool calls, an answer, at a human pace. `?fast` in the URL speeds it up. */
+
+const PACE = new URLSearchParams(location.search).has('fast') ? 0.1 : 1
+const wait = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms * PACE))
+const watchers = new Map<string, Set<(event: MockEvent) => void>>()
+const cancelled = new Set<string>()
+
+function emit(runId: string, type: string, data: Record<string, unknown>): void {
+  const log = db.events.get(runId)!
+  const event = { id: log.length + 1, type, data }
+  log.push(event)
+  watchers.get(runId)?.forEach((watch) => watch(event))
+}
+
+export function follow(runId: string, after: number, onEvent: (event: MockEvent) => void): () => void {
+  const set = watchers.get(runId) ?? new Set()
+  watchers.set(runId, set)
+  for (const event of db.events.get(runId) ?? []) if (event.id > after) onEvent(event)
+  set.add(onEvent)
+  return () => set.delete(onEvent)
+}
+
+export function cancelScript(runId: string): CancelReceipt {
+  cancelled.add(runId)
+  return { stopped: ['model'], finished: [], abandoned: [], usage: { prompt_tokens: 900, completion_tokens: 100, total_tokens: 1000 } }
+}
+
+async function say(run: Run, type: 'text' | 'reasoning', step: number, text: string, blocks: Message['blocks']): Promise<string> {
+  let said = ''
+  for (const piece of text.match(/[\s\S]{1,9}/gu) ?? []) {
+    if (cancelled.has(run.id)) break
+    emit(run.id, `${type}.delta`, { step, offset: [...said].length, text: piece })
+    said += piece
+    await wait(25)
+  }
+  blocks.push({ type, text: said })
+  return said
+}
+
+async function act(run: Run, calls: Call[], answer: { blocks: Message['blocks']; calls: Call[] }): Promise<void> {
+  if (cancelled.has(run.id)) return
+  for (const call of calls) {
+    answer.blocks.push({ type: 'tool_call', call_id: call.id })
+    emit(run.id, 'tool_call.started', { call: { ...call, status: 'executing', result: null, success: null, finished_at: null, execution_time: null, summary: null } })
+  }
+  for (const call of calls) {
+    await wait(700)
+    const done = { ...call, finished_at: now() }
+    answer.calls.push(done)
+    emit(run.id, 'tool_call.finished', { call: done })
+    const path = (JSON.parse(call.function.arguments) as { path?: string; content?: string })
+    if (call.function.name === 'file_write' && run.project_id) writeFile(run.project_id, path.path!, path.content ?? '')
+  }
+}
+
+function queuedMessages(conversationId: string): Message[] {
+  return db.messages.filter((message) => message.conversation_id === conversationId && message.state === 'queued')
+}
+
+export async function play(run: Run, question: Message): Promise<void> {
+  const answer = { blocks: [] as Message['blocks'], calls: [] as Call[] }
+  db.events.set(run.id, [])
+  let parent = question.id
+  await wait(200)
+  Object.assign(run, { status: 'running', started_at: now() })
+  emit(run.id, 'run.started', {})
+  emit(run.id, 'step.started', { step: 0 })
+  const reasoning = await say(run, 'reasoning', 0, `The question is “${question.content.slice(0, 60)}”. I look at the file first and search for context, then I sum up.`, answer.blocks)
+  await say(run, 'text', 0, 'I look at the data and at one source.', answer.blocks)
+  await act(run, [makeCall('web_search', { query: question.content.slice(0, 40) }, 0, { execution_time: 0.8 }), makeCall('file_read', { path: 'data/sales.csv', limit: 120 }, 0)], answer)
+  emit(run.id, 'step.finished', { step: 0 })
+  const close = () => {
+    const message = finish(run, parent, answer, reasoning)
+    emit(run.id, 'message.completed', { message })
+    return message
+  }
+  for (const waiting of cancelled.has(run.id) ? [] : queuedMessages(run.conversation_id!)) {
+    const closed = close()
+    Object.assign(waiting, { state: 'sent', parent_id: closed.id })
+    parent = waiting.id
+    Object.assign(answer, { blocks: [], calls: [] })
+    emit(run.id, 'message.injected', { message: waiting })
+  }
+  emit(run.id, 'step.started', { step: 1 })
+  await act(run, [makeCall('execute_python', { code: 'print("rows:", 2400)\n48210.50 + 39120.00' }, 1), failedCall('fetch_page', { url: 'https://down.example.org/' }, 1, 'error', 'fetch_failed', 'The server did not answer.', true), makeCall('file_write', { path: 'report.md', content: `# Report\n\n${now()}\n` }, 1)], answer)
+  emit(run.id, 'step.finished', { step: 1 })
+  emit(run.id, 'step.started', { step: 2 })
+  await say(run, 'text', 2, ANSWER, answer.blocks)
+  emit(run.id, 'step.finished', { step: 2 })
+  close()
+  const stopped = cancelled.has(run.id)
+  Object.assign(run, { status: stopped ? 'cancelled' : 'completed', stop_reason: stopped ? 'cancelled' : 'completed', finished_at: now(), step_count: 3 })
+  const conversation = db.conversations.find((other) => other.id === run.conversation_id)
+  if (conversation) {
+    conversation.active_run_id = null
+    if (!conversation.title) conversation.title = question.content.slice(0, 48)
+  }
+  emit(run.id, 'run.finished', { status: run.status, stop_reason: run.stop_reason, error: null })
+  publish('conversation', run.conversation_id!)
+  publish('run', run.id)
+}
+
+function finish(run: Run, parent: string, answer: { blocks: Message['blocks']; calls: Call[] }, reasoning: string): Message {
+  const texts = answer.blocks.flatMap((block) => (block.type === 'text' ? [block.text] : []))
+  const message: Message = {
+    id: newId('m'), conversation_id: run.conversation_id!, parent_id: parent, siblings: [], position: db.messages.length, role: 'assistant', state: 'sent', content: texts.join('\n\n'), reasoning,
+    blocks: [...answer.blocks], tool_calls: [...answer.calls], attachments: [], model: run.model, usage: { prompt_tokens: 1840, completion_tokens: 420, total_tokens: 2260 }, error: null, run_id: run.id, created_at: now(),
+  }
+  db.messages.push(message)
+  const conversation = db.conversations.find((other) => other.id === run.conversation_id)
+  if (conversation) conversation.active_leaf_id = message.id
+  return message
+}

@@ -1,0 +1,36 @@
+import { createRouter, createWebHistory, type Router, type RouteRecordRaw } from 'vue-router'
+import { ApiError } from '@/api/problem'
+import { whenSignedOut } from '@/api/client'
+import { loadSession } from '@/composables/useSession'
+
+/** Every page, lazily loaded. A page that is not built yet is absent; links ask router.hasRoute(name). */
+export const routes: RouteRecordRaw[] = [
+  { path: '/', name: 'home', component: () => import('@/views/HomeView.vue'), meta: { title: 'shell.home' } },
+  { path: '/login', name: 'login', component: () => import('@/views/LoginView.vue'), meta: { bare: true, title: 'login.title' } },
+  { path: '/search', name: 'search', component: () => import('@/views/SearchView.vue'), meta: { title: 'shell.searchConversations' } },
+  { path: '/:rest(.*)*', name: 'not-found', component: () => import('@/views/NotFoundView.vue'), meta: { title: 'state.notFoundTitle' } },
+]
+
+export function createAppRouter(): Router {
+  const router = createRouter({
+    history: createWebHistory('/'),
+    routes,
+    scrollBehavior: (_to, _from, saved) => saved ?? { top: 0 },
+  })
+  const toLogin = (next: string) => ({ name: 'login', query: next && next !== '/' ? { next } : {} })
+
+  router.beforeEach(async (to) => {
+    if (to.name === 'login') return true
+    try {
+      await loadSession()
+    } catch (error) {
+      if (error instanceof ApiError && error.status === 401) return toLogin(to.fullPath)
+    }
+    return true
+  })
+  whenSignedOut(() => {
+    const current = router.currentRoute.value
+    if (current.name !== 'login' && current.matched.length) void router.push(toLogin(current.fullPath))
+  })
+  return router
+}

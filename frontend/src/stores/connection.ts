@@ -1,0 +1,51 @@
+import { defineStore } from 'pinia'
+import { computed, ref, watch } from 'vue'
+import { onReachability, queryClient } from '@/api/queryClient'
+
+export type LiveState = 'live' | 'reconnecting' | 'caught-up' | 'polling'
+
+const FIRST_RETRY_MS = 2_000
+const LONGEST_RETRY_MS = 30_000
+
+/** Whether the server can be reached, and how the live streams are doing. */
+export const useConnection = defineStore('connection', () => {
+  const browserOnline = ref(navigator.onLine)
+  const reachable = ref(true)
+  const live = ref<LiveState>('live')
+  const tries = ref(0)
+  const offline = computed(() => !browserOnline.value || !reachable.value)
+  let timer: ReturnType<typeof setTimeout> | undefined
+  let wait = FIRST_RETRY_MS
+
+  onReachability((value) => (reachable.value = value))
+  window.addEventListener('online', () => {
+    browserOnline.value = true
+    void retryNow()
+  })
+  window.addEventListener('offline', () => (browserOnline.value = false))
+
+  async function retryNow(): Promise<void> {
+    clearTimeout(timer)
+    try {
+      reachable.value = (await fetch('/healthz', { cache: 'no-store' })).ok
+    } catch {
+      reachable.value = false
+    }
+    if (reachable.value) await queryClient.invalidateQueries()
+    else schedule()
+  }
+  function schedule(): void {
+    clearTimeout(timer)
+    timer = setTimeout(() => void retryNow(), wait)
+    wait = Math.min(wait * 2, LONGEST_RETRY_MS)
+  }
+  watch(reachable, (value) => {
+    if (value) wait = FIRST_RETRY_MS
+    else schedule()
+  })
+  function report(state: LiveState, attempt = 0): void {
+    live.value = state
+    tries.value = attempt
+  }
+  return { offline, live, tries, retryNow, report }
+})

@@ -1,0 +1,57 @@
+import { defineStore } from 'pinia'
+import { reactive, toRefs, watch } from 'vue'
+
+export type Locale = 'en' | 'zh-CN'
+
+export interface Prefs {
+  theme: 'system' | 'light' | 'dark'
+  locale: Locale | null
+  density: 'comfortable' | 'compact'
+  textSize: 'small' | 'medium' | 'large' | 'x-large'
+  motion: 'system' | 'reduced'
+  sendKey: 'enter' | 'mod-enter'
+  singleKeys: boolean
+  sidebarOpen: boolean
+  sidebarWidth: number
+  panelOpen: boolean
+  panelWidth: number
+  codeWrap: boolean
+}
+
+const KEY = 'nanoclaw.prefs'
+const DEFAULTS: Prefs = {
+  theme: 'system', locale: null, density: 'comfortable', textSize: 'medium', motion: 'system', sendKey: 'enter',
+  singleKeys: true, sidebarOpen: true, sidebarWidth: 280, panelOpen: false, panelWidth: 380, codeWrap: false,
+}
+
+function load(): Prefs {
+  try {
+    return { ...DEFAULTS, ...(JSON.parse(localStorage.getItem(KEY) ?? '{}') as Partial<Prefs>) }
+  } catch {
+    return { ...DEFAULTS }
+  }
+}
+
+function paint(prefs: Prefs): void {
+  const root = document.documentElement
+  const dark = prefs.theme === 'dark' || (prefs.theme === 'system' && matchMedia('(prefers-color-scheme: dark)').matches)
+  root.dataset.theme = dark ? 'dark' : 'light'
+  root.dataset.density = prefs.density
+  root.dataset.text = prefs.textSize
+  root.dataset.motion = prefs.motion
+}
+
+/** How this browser likes the app to look and behave; public/theme.js reads the same record. */
+export const usePrefs = defineStore('prefs', () => {
+  const prefs = reactive(load())
+  watch(
+    prefs,
+    () => {
+      localStorage.setItem(KEY, JSON.stringify(prefs))
+      paint(prefs)
+    },
+    { immediate: true },
+  )
+  matchMedia('(prefers-color-scheme: dark)').addEventListener('change', () => paint(prefs))
+  return toRefs(prefs)
+})
