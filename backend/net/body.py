@@ -10,6 +10,9 @@ from ..errors import FetchError
 CHUNK_BYTES = 65_536
 GZIP_MAGIC = b"\x1f\x8b"
 
+SNIFF_BYTES = 64
+CODINGS = frozenset(("gzip", "x-gzip", "deflate", "br", "zstd", "compress", "x-compress", "dcb", "dcz", "exi"))
+
 Cut = Literal["size", "time", "broken"]
 
 
@@ -110,12 +113,14 @@ def gunzip(data: bytes, limit: int) -> Body:
 
 
 def _unpacker(encoding: str, first: bytes) -> _Unpacker:
-    names = [n for n in (part.strip().lower() for part in encoding.split(",")) if n not in ("", "identity")]
-    if not names:
+    names = [n for n in (part.strip().lower() for part in encoding.split(",")) if n in CODINGS]
+    if not names:  # none, identity, or words like "utf-8" that servers put there by mistake
         return _Plain()
-    if len(names) > 1 or names[0] not in ("gzip", "x-gzip", "deflate"):
-        raise FetchError(f"The page is packed as {encoding[:60]!r}, which was not asked for and is not read.")
-    return _Inflate(first, names[0] != "deflate")
+    if len(names) == 1 and names[0] in ("gzip", "x-gzip", "deflate"):
+        return _Inflate(first, names[0] != "deflate")
+    if first[:SNIFF_BYTES].isascii() and first.lstrip()[:1] in (b"<", b"{", b"["):
+        return _Plain()  # labelled as packed, and plainly is not
+    raise FetchError(f"The page is packed as {', '.join(names)!r}, which was not asked for and is not read.")
 
 
 def _is_zlib(first: bytes) -> bool:

@@ -8,6 +8,7 @@ META_SCAN_BYTES = 65_536
 DETECT_BYTES = 65_536
 MAX_BAD_SHARE = 0.005
 MIN_UTF8_EVIDENCE = 3
+MAX_TOGETHER_SHARE = 0.4
 
 # Labels of the Encoding standard, by the Python codec that reads them best. Nothing else is looked up: Python also
 # knows "codecs" that are not character sets (zip, punycode, unicode_escape …).
@@ -49,6 +50,7 @@ ASCII_ONLY = frozenset(("iso2022_jp",))
 _META = re.compile(rb"""<meta[^>]{0,1024}?charset\s*=\s*["']?\s*([a-zA-Z0-9_:.-]{2,40})""", re.I)
 _XML = re.compile(rb"""^\s*<\?xml[^>]{0,200}?encoding\s*=\s*["']([a-zA-Z0-9_:.-]{2,40})["']""")
 _HEADER = re.compile(r"""charset\s*=\s*["']?\s*([a-zA-Z0-9_:.-]{2,40})""", re.I)
+_BEYOND_ASCII = re.compile(rb"[\x80-\xff]+")
 _UTF8_RUN = re.compile(rb"[\xc2-\xf4][\x80-\xbf]{1,3}")
 
 
@@ -102,10 +104,20 @@ def _best_guess(data: bytes, candidates: list[str], cut: bool) -> Decoded:
         decoded = _lossy(data, codec, cut)
         if decoded.text.count("\ufffd") <= len(decoded.text) * MAX_BAD_SHARE:
             return decoded
+    if _western(data):
+        return _lossy(data, "cp1252", cut)
     from charset_normalizer import from_bytes  # slow to import; needed for few pages
 
     best = from_bytes(data[:DETECT_BYTES]).best()
     return _lossy(data, best.encoding if best else "cp1252", cut)
+
+
+def _western(data: bytes) -> bool:
+    """Accented letters stand alone among ASCII ones; characters of other scripts stand side by side."""
+    sample = data[:DETECT_BYTES]
+    beyond = sum(len(run) for run in _BEYOND_ASCII.findall(sample))
+    together = sum(len(run) for run in _BEYOND_ASCII.findall(sample) if len(run) > 1)
+    return together < beyond * MAX_TOGETHER_SHARE
 
 
 def _declared_inside(data: bytes) -> str | None:

@@ -16,6 +16,7 @@ from .urls import Target
 CONNECT_SECONDS = 10.0
 MAX_TRIED_ADDRESSES = 3
 MAX_PROXY_HEADER_BYTES = 16_384
+MAX_INTERIM_ANSWERS = 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,8 +130,22 @@ def _tunnel(sock: socket.socket, proxy: Proxy, target: Target) -> None:
         raise FetchRetryable(f"The proxy for pages answered {code} for {target.authority}.")
 
 
+class _Response(http.client.HTTPResponse):
+    """Steps over all interim answers (100, 102, 103), of which http.client knows only the first; not for ever."""
+
+    def _read_status(self) -> tuple[str, int, str]:
+        for _ in range(MAX_INTERIM_ANSWERS):
+            version, status, reason = super()._read_status()  # type: ignore[misc]
+            if not 100 <= status < 200 or status == http.client.SWITCHING_PROTOCOLS:
+                return version, status, reason
+            http.client.parse_headers(self.fp)
+        raise http.client.HTTPException("interim answers without end")
+
+
 class Connection(http.client.HTTPConnection):
     """http.client over a connection that is already open."""
+
+    response_class = _Response
 
     def __init__(self, target: Target, sock: socket.socket) -> None:
         super().__init__(target.host, target.port)

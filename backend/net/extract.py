@@ -49,7 +49,7 @@ def text(page: Page, cancelled: Cancel | None = None) -> dict[str, Any]:
         title, body = _xml_text(content, page)
     else:
         body = clean.plain(content.text)
-    cut = content.truncated or len(body) > MAX_TEXT_CHARS or any("pages" in note for note in notes)
+    cut = _cut(content) or len(body) > MAX_TEXT_CHARS or any("pages" in note for note in notes)
     result = {**_frame(page, content, notes), "title": title, "text": body[:MAX_TEXT_CHARS], "truncated": cut}
     if not body.strip() and "note" not in result:
         result["note"] = "The page is empty."
@@ -66,7 +66,7 @@ def links(page: Page, cancelled: Cancel | None = None) -> dict[str, Any]:
         found = [{"url": e["url"], "label": e["title"]} for e in feeds.items(root, page.final_url) if e["url"]]
     elif content.kind == "pdf":
         raise FetchError("Links of a PDF are not read.", suggestion="Use extract_type text.")
-    cut = content.truncated or len(found) >= html.MAX_LINKS
+    cut = _cut(content) or len(found) >= html.MAX_LINKS
     return {**_frame(page, content, []), "links": found, "truncated": cut}
 
 
@@ -84,7 +84,11 @@ def structured(page: Page, cancelled: Cancel | None = None) -> dict[str, Any]:
         whole = text(page, cancelled)
         parts |= {"title": whole["title"], "text": whole["text"]}
     cut = _shrink(parts)
-    return {**_frame(page, content, []), **parts, "truncated": content.truncated or cut}
+    return {**_frame(page, content, []), **parts, "truncated": _cut(content) or cut}
+
+
+def _cut(content: Content) -> bool:
+    return content.truncated or (content.kind == "html" and len(content.text) > html.MAX_HTML_CHARS)
 
 
 def _frame(page: Page, content: Content, notes: list[str]) -> dict[str, Any]:

@@ -1,5 +1,6 @@
 """Reads XML without entities, external files or network: RSS and Atom feeds and sitemaps become items."""
 
+import html as entities
 import re
 from typing import Any
 
@@ -10,7 +11,8 @@ Element = Any  # lxml ships no types
 MAX_ITEMS = 100
 MAX_SUMMARY_CHARS = 500
 MAX_XML_CHARS = 5_000_000
-_DOCTYPE = re.compile(r"<!DOCTYPE[^\[>]*(\[.*?\]\s*)?>", re.I | re.S)
+MAX_PROLOG_CHARS = 65_536
+_PROLOG = re.compile(r"\s*<\?xml[^>]{0,300}\?>")
 
 
 def parse(text: str) -> Element | None:
@@ -20,11 +22,22 @@ def parse(text: str) -> Element | None:
     parser = etree.XMLParser(
         resolve_entities=False, no_network=True, load_dtd=False, huge_tree=False, recover=True, encoding="utf-8"
     )
-    body = _DOCTYPE.sub("", re.sub(r"^\s*<\?xml[^>]*\?>", "", text[:MAX_XML_CHARS]), count=1).strip()
+    body = _without_doctype(_PROLOG.sub("", text[:MAX_XML_CHARS], count=1)).strip()
     try:
         return etree.fromstring(body.encode("utf-8", "replace"), parser)
     except (etree.LxmlError, ValueError):
         return None
+
+
+def _without_doctype(text: str) -> str:
+    start = text[:MAX_PROLOG_CHARS].upper().find("<!DOCTYPE")
+    if start < 0:
+        return text
+    end, subset = text.find(">", start), text.find("[", start)
+    if 0 <= subset < end:  # an internal subset, where entities are declared
+        close = text.find("]", subset)
+        end = text.find(">", close) if close >= 0 else -1
+    return text[:start] + text[end + 1 :] if end >= 0 else ""
 
 
 def title(root: Element) -> str:
@@ -68,7 +81,7 @@ def _child(element: Element, *names: str) -> str:
 
 
 def _text(element: Element) -> str:
-    return "".join(element.itertext())
+    return entities.unescape("".join(element.itertext()))
 
 
 def _link(element: Element, url: str) -> str:

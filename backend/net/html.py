@@ -1,8 +1,10 @@
 """Reads HTML: the main text, links, and the structure that pages declare."""
 
+import importlib
+import itertools
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 from urllib.parse import urljoin
 
@@ -10,7 +12,12 @@ from . import clean
 
 Element = Any  # lxml ships no types
 
+MAX_HTML_CHARS = 5_000_000
+MAX_TEXT_CHARS = 400_000
 MAX_MAIN_TEXT_CHARS = 1_500_000
+MAX_MAIN_TEXT_ELEMENTS = 20_000
+LONG_TAG_CHARS = 8_000
+MAX_ATTRIBUTES = 1_000
 MIN_MAIN_TEXT_CHARS = 1000
 MIN_MAIN_SHARE = 0.2
 MAX_TITLE_CHARS = 300
@@ -43,18 +50,29 @@ BESIDE = frozenset(("nav", "footer", "aside"))
 META_PREFIXES = ("og:", "article:", "product:", "book:", "profile:", "music:", "video:", "twitter:")
 
 _TAG = re.compile(r"<[^<>]*>")
-_REFRESH = re.compile(r"^\s*[\d.]*\s*[;,]?\s*url\s*=\s*['\"]?(.+?)['\"]?\s*$", re.I)
+_LONG_TAG = re.compile(rf"<[a-zA-Z][^<>]{{{LONG_TAG_CHARS},}}")
+_SEPARATOR = re.compile(r"[\s/]")
+_REFRESH = re.compile(r"^[\d.]*[;,]?url=['\"]?([^'\"]+)", re.I)
 
 
 def parse(text: str) -> Element | None:
     """The document as a tree, or None if there is nothing in it."""
     from lxml import etree, html  # slow to import
 
+    text = _LONG_TAG.sub(_without_attributes, text[:MAX_HTML_CHARS])
     parser = html.HTMLParser(encoding="utf-8", remove_comments=True, remove_pis=True)
     try:
         return html.document_fromstring(text.encode("utf-8", "replace"), parser=parser)
     except (etree.LxmlError, ValueError):
         return None
+
+
+def _without_attributes(tag: "re.Match[str]") -> str:
+    """The parser's time grows with the square of the attributes of one tag."""
+    found = tag.group(0)
+    if len(_SEPARATOR.findall(found)) < MAX_ATTRIBUTES:
+        return found
+    return found[: _SEPARATOR.search(found).start()]  # type: ignore[union-attr]
 
 
 def title(root: Element) -> str:
@@ -73,15 +91,18 @@ def main_text(root: Element, source: str) -> str:
         # trees are cut where nesting is absurdly deep: better rough text than none
         whole = noscript_text(root) or ("" if "<script" in source else clean.tidy(_TAG.sub(" ", source)))
     plain = whole_text(root, BESIDE) or whole
-    if len(whole) < MIN_MAIN_TEXT_CHARS or len(source) > MAX_MAIN_TEXT_CHARS:
+    if len(whole) < MIN_MAIN_TEXT_CHARS or len(source) > MAX_MAIN_TEXT_CHARS or _crowded(root):
         return plain
     main = _trafilatura(source)
     return main if len(main) >= len(plain) * MIN_MAIN_SHARE else plain
 
 
-def _trafilatura(source: str) -> str:
-    import importlib
+def _crowded(root: Element) -> bool:
+    """More elements than the extractor handles in a sane time; it compares many of them with each other."""
+    return next(itertools.islice(root.iter(), MAX_MAIN_TEXT_ELEMENTS, None), None) is not None
 
+
+def _trafilatura(source: str) -> str:
     trafilatura = importlib.import_module("trafilatura")  # slow to import
     found = trafilatura.extract(source, include_comments=False, include_tables=True, favor_recall=True)
     return clean.tidy(found or "")
@@ -89,23 +110,28 @@ def _trafilatura(source: str) -> str:
 
 def whole_text(root: Element, without: frozenset[str] = frozenset()) -> str:
     """All visible text, blocks on lines of their own, but for elements named `without`."""
-    return clean.tidy("".join(_pieces(root, without=without)))
+    return clean.tidy(_first(_pieces(root, without=without), MAX_TEXT_CHARS))
 
 
 def noscript_text(root: Element) -> str:
     """What the page says to readers without JavaScript."""
-    return clean.tidy("\n".join(" ".join(e.itertext()) for e in root.iter("noscript")))
+    return clean.tidy(_first((f"{piece} " for e in root.iter("noscript") for piece in e.itertext()), MAX_TEXT_CHARS))
 
 
 def flat(element: Element, limit: int) -> str:
     """An element's text on one line."""
-    parts, size = [], 0
-    for piece in _pieces(element, inside=True):
+    return clean.one_line(_first(_pieces(element, inside=True), limit * 4), limit)
+
+
+def _first(pieces: Iterable[str], limit: int) -> str:
+    """The pieces joined, up to the one that passes `limit` characters."""
+    parts, size = list[str](), 0
+    for piece in pieces:
         parts.append(piece)
         size += len(piece)
-        if size > limit * 4:
+        if size > limit:
             break
-    return clean.one_line("".join(parts), limit)
+    return "".join(parts)
 
 
 def _pieces(root: Element, inside: bool = False, without: frozenset[str] = frozenset()) -> Iterator[str]:
@@ -124,8 +150,8 @@ def _pieces(root: Element, inside: bool = False, without: frozenset[str] = froze
         else:
             if tag in BLOCKS:
                 yield "\n"
-            elif tag in ("td", "th"):
-                yield " | " if element.getnext() is not None else ""
+            elif tag in ("td", "th") and element is not root and element.getnext() is not None:
+                yield " | "
             if element is not root:
                 yield element.tail or ""
 
@@ -139,8 +165,8 @@ def base_url(root: Element, url: str) -> str:
 def links(root: Element, url: str) -> list[dict[str, str]]:
     """`{url, label}` of every http(s) link, absolute, each address once."""
     base, found = base_url(root, url), dict[str, str]()
-    for element in root.iter("a", "area"):
-        href = (element.get("href") or "").strip()
+    for element in root.iter("a", "area", "frame", "iframe"):
+        href = (element.get("href") or (element.get("src") if "frame" in element.tag else "") or "").strip()
         address = absolute(base, href) if href and not href.startswith("#") else ""
         if not address or len(address) > MAX_LINK_CHARS:
             continue
@@ -173,7 +199,7 @@ def refresh(root: Element, url: str) -> str:
     """Where a meta refresh would lead, or an empty text; it is told, never followed."""
     for meta in root.iter("meta"):
         if (meta.get("http-equiv") or "").lower() == "refresh":
-            match = _REFRESH.match(meta.get("content") or "")
+            match = _REFRESH.match("".join((meta.get("content") or "")[:MAX_LINK_CHARS].split()))
             return absolute(url, match.group(1))[:MAX_LINK_CHARS] if match else ""
     return ""
 

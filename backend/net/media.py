@@ -14,11 +14,20 @@ Kind = Literal["html", "xml", "json", "csv", "text", "pdf"]
 
 SNIFF_BYTES = 2048
 MAX_NAME_CHARS = 100
+MIN_CONTROLS = 8
 MAX_CONTROL_SHARE = 0.02
 MAX_REPLACED_SHARE = 0.1
 PDF_MAGIC = b"%PDF-"
 PDF_MAGIC_WITHIN_BYTES = 1024
 
+USUAL_TYPES: dict[Kind, str] = {
+    "html": "text/html",
+    "xml": "application/xml",
+    "json": "application/json",
+    "csv": "text/csv",
+    "text": "text/plain",
+    "pdf": "application/pdf",
+}
 MAGIC = (
     (b"\x89PNG\r\n\x1a\n", "a PNG image"),
     (b"\xff\xd8\xff", "a JPEG image"),
@@ -45,7 +54,7 @@ MAGIC = (
     (b"\0\0\x01\0", "an icon"),
 )
 _HTML = re.compile(
-    r"^\s*(?:<!--.*?-->\s*)*<(?:!doctype\s+html|html|head|body|title|meta|script|div|p|table)\b", re.I | re.S
+    r"^\s*(?:<!--(?:(?!-->).)*-->\s*)*<(?:!doctype\s+html|html|head|body|title|meta|script|div|p|table)\b", re.I | re.S
 )
 _XML = re.compile(r"^\s*<(?:\?xml|rss|feed|rdf:rdf|urlset|sitemapindex)\b", re.I)
 _XHTML = re.compile(r"<html\b", re.I)
@@ -81,9 +90,11 @@ def read(page: Page, max_bytes: int = 10 * 1024 * 1024) -> Content:
             raise _not_text(page, name, declared)
     decoded = decode(data, page.headers.get("content-type", ""), cut)
     if _looks_binary(decoded):
-        raise _not_text(page, "not text", declared)
+        raise _not_text(page, "binary data", declared)
     text = _CONTROL.sub("", decoded.text)
-    return Content(_kind(declared, text), declared or "text/plain", decoded.charset, text, data, cut)
+    kind = _kind(declared, text)
+    named = declared if _kind(declared, "") == kind else USUAL_TYPES[kind]
+    return Content(kind, named, decoded.charset, text, data, cut)
 
 
 def media_type(page: Page) -> str:
@@ -120,17 +131,16 @@ def _looks_binary(decoded: Decoded) -> bool:
     if not text:
         return False
     return (
-        len(_CONTROL.findall(text)) > len(text) * MAX_CONTROL_SHARE
+        len(_CONTROL.findall(text)) > max(MIN_CONTROLS, len(text) * MAX_CONTROL_SHARE)
         or text.count("\ufffd") > len(text) * MAX_REPLACED_SHARE
     )
 
 
 def _not_text(page: Page, what: str, declared: str) -> FetchError:
     name = file_name(page)
-    label = f"{name!r}" if name else "The page"
-    kind = f"{what}, {declared}" if declared else what
+    kind = ", ".join(part for part in (declared, f"{len(page.body):,} bytes") if part)
     return FetchError(
-        f"{label} is {kind} ({len(page.body):,} bytes), which is not read as text.",
+        f"{repr(name) if name else 'The page'} is {what} ({kind}).",
         suggestion="Text, HTML, XML, JSON, CSV and PDF can be read.",
     )
 
