@@ -103,7 +103,10 @@ class Message:
 
 @dataclass(frozen=True, slots=True)
 class ModelRequest:
-    """One request to a model; `messages` and `tools` are in OpenAI's wire form and already legal."""
+    """One request to a model; `messages` and `tools` are in OpenAI's wire form and already legal.
+
+    The content of tool messages is fenced as data; who reads results by program takes `fence.unfence` first.
+    """
 
     model: str
     messages: list[JsonObject]
