@@ -10,6 +10,7 @@ import zipfile
 from collections.abc import Iterator
 from typing import Any, BinaryIO
 
+NO_DOCUMENT = "not a document"  # the parent knows these words
 MAX_TEXT_CHARS = 2_000_000
 MAX_PAGES = 1_000
 MAX_CELLS = 300_000
@@ -96,12 +97,15 @@ def _flat(text: str) -> str:
 
 def office_kind(stream: BinaryIO) -> str:
     """`docx` or `xlsx`; Unreadable for another archive, or one that unpacks to too much."""
-    with zipfile.ZipFile(stream) as archive:
-        entries = archive.infolist()
+    try:
+        with zipfile.ZipFile(stream) as archive:
+            entries = archive.infolist()
+    except zipfile.BadZipFile:
+        raise Unreadable(NO_DOCUMENT) from None
     names = {entry.filename for entry in entries}
     kind = "docx" if "word/document.xml" in names else "xlsx" if "xl/workbook.xml" in names else ""
     if not kind:
-        raise Unreadable("not a document")
+        raise Unreadable(NO_DOCUMENT)
     if len(entries) > MAX_ZIP_ENTRIES or sum(entry.file_size for entry in entries) > MAX_UNPACKED_BYTES:
         raise Unreadable(f"The document unpacks to more than {MAX_UNPACKED_BYTES >> 20} MB; it is not opened.")
     stream.seek(0)

@@ -45,7 +45,7 @@ _MAGIC = (
 )
 # Codecs of Python that are no encodings of text files, or that decode to something else than they say.
 _NOT_FOR_FILES = frozenset(
-    {"idna", "punycode", "unicode_escape", "raw-unicode-escape", "undefined", "mbcs", "oem", "utf-7"}
+    {"idna", "punycode", "unicode-escape", "raw-unicode-escape", "undefined", "mbcs", "oem", "utf-7"}
 )
 _CONTROL = bytes(set(range(32)) - {7, 8, 9, 10, 12, 13, 27}) + b"\x7f"
 _GUESSES = ["gb18030", "big5", "shift_jis", "euc_jp", "euc_kr", "cp1252", "cp1251", "cp1250", "iso8859_15", "koi8_r"]

@@ -218,15 +218,17 @@ def _collect(texts: Iterator[str], limit: int) -> tuple[str, bool]:
 
 def _cut(text: str, limit: int) -> str:
     """At most `limit` lines that fit a page, whole lines if at least one fits."""
-    content = _lines(text, limit)
-    chars = PAGE_CHARS
-    while len(content) > chars or len(json.dumps(content, ensure_ascii=False)) > PAGE_JSON_CHARS:
-        content = content[:chars]
-        end = content.rfind("\n")
-        if end >= 0:
-            content = content[: end + 1]
-        chars = chars * 3 // 4
+    content = _whole_lines(_lines(text, limit), PAGE_CHARS)
+    while len(json.dumps(content, ensure_ascii=False)) > PAGE_JSON_CHARS:
+        content = _whole_lines(content, len(content) * 3 // 4)
     return content
+
+
+def _whole_lines(text: str, chars: int) -> str:
+    """At most `chars` characters, cut after the last line end in them if there is one."""
+    if len(text) <= chars:
+        return text
+    return text[: text.rfind("\n", 0, chars) + 1] or text[:chars]
 
 
 def _lines(text: str, limit: int) -> str:

@@ -204,7 +204,7 @@ def read_paths(folder: Path, seed: int, worlds: int, paths: int) -> int:
 
 
 def test_reading_goes_where_the_model_says_and_never_outside(tmp_path):
-    assert read_paths(tmp_path, 1, worlds=60, paths=200) > 10_000
+    assert read_paths(tmp_path, 1, worlds=30, paths=150) > 4_000
 
 
 @pytest.mark.full
@@ -254,7 +254,7 @@ def write_paths(folder: Path, seed: int, worlds: int, acts: int) -> None:
 
 
 def test_writing_never_changes_what_lies_outside(tmp_path):
-    write_paths(tmp_path, 2, worlds=30, acts=60)
+    write_paths(tmp_path, 2, worlds=15, acts=40)
 
 
 @pytest.mark.full

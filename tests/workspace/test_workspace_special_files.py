@@ -94,13 +94,24 @@ def test_a_link_to_the_project_by_its_absolute_path_works(tools, root):
 
 
 def swapping(root: Path, out: Path, stop: threading.Event) -> None:
-    """`d` is a folder of the project and a link out of it by turns, each time at once."""
+    """`d` is a folder of the project and a link out of it by turns."""
+    made = 0
     while not stop.is_set():
-        os.symlink(out, root / "link")
         os.rename(root / "d", root / "kept")
-        os.rename(root / "link", root / "d")
+        while True:
+            try:
+                os.symlink(out, root / "d")
+                break
+            except FileExistsError:  # a write has made the missing folder in between
+                made += 1
+                os.rename(root / "d", root / f"made{made}")
         os.unlink(root / "d")
-        os.rename(root / "kept", root / "d")
+        try:
+            os.rename(root / "kept", root / "d")
+        except OSError:
+            made += 1
+            os.rename(root / "d", root / f"made{made}")
+            os.rename(root / "kept", root / "d")
 
 
 @pytest.fixture
