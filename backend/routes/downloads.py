@@ -26,5 +26,5 @@ def attachment(response: Response, name: str, size: int) -> Response:
 
 def disposition(name: str) -> str:
     """Content-Disposition of a download whose name may hold anything (RFC 6266): exact for browsers, plain for the rest."""
-    plain = re.sub(r'[^ !#-\[\]-~]', "_", name)
+    plain = re.sub(r"[^ !#-\[\]-~]", "_", name)
     return f"attachment; filename=\"{plain}\"; filename*=UTF-8''{quote(name, safe='')}"

@@ -23,6 +23,13 @@ def list_providers() -> Response:
     return reply(providers.list_providers(runtime()))
 
 
+@bp.get("/admin/providers/found")
+@operation("Model servers found on this machine", returns={200: answers.page_of(answers.FoundServer)}, admin=True)
+def found_servers() -> Response:
+    """Looked for on the usual ports; those that are set up already are left out."""
+    return reply(providers.found_servers(runtime()))
+
+
 @bp.post("/admin/providers")
 @operation("Add a provider", body=requests.ProviderBody, returns={201: answers.Provider}, errors=(409,), admin=True)
 def create_provider(body: requests.ProviderBody) -> Response:

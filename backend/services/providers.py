@@ -1,20 +1,21 @@
 """Model providers: from the environment, from providers.toml and from the settings page; their keys never come back."""
 
+import json
 import logging
-import time
 import tomllib
+from functools import partial
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 
-from ..agent.types import ModelRequest
-from ..cancel import CancelToken
-from ..errors import Conflict, InvalidInput, ModelError, NotFound
+from ..errors import Conflict, InvalidInput, NotFound
 from ..ids import iso
-from ..llm.catalogue import Catalogue, ProviderConfig
-from ..models import ModelProvider
+from ..llm.catalogue import Catalogue, CatalogueSettings, ProviderConfig
+from ..llm.lessons import QuirkMemory
+from ..llm.probe import probe_local
+from ..models import ModelProvider, Setting
 from . import secrets
 from .runtime import Runtime
 
@@ -24,16 +25,31 @@ JsonObject = dict[str, Any]
 PURPOSE = "provider-key"
 KINDS = ("openai", "anthropic")
 FROM_ENVIRONMENT = "environment"
-TEST_SECONDS = 20.0
-TEST_TOKENS = 16
+LESSONS_PREFIX = "lessons:"
 
 
 # ---------------------------------------------------------------- the catalogue
 def catalogue(runtime: Runtime) -> Catalogue:
     """The models on offer now, from every source; the environment's provider comes first."""
     settings = runtime.settings
-    configs = [*_from_environment(runtime), *from_file(settings.instance / "providers.toml"), *_stored(runtime)]
-    return Catalogue(configs)
+    return Catalogue(
+        configs(runtime),
+        CatalogueSettings(
+            models_file=settings.instance / "models.toml",
+            memory=QuirkMemory(partial(_load_lessons, runtime), partial(_save_lessons, runtime)),
+            total_timeout=settings.llm_timeout,
+            idle_timeout=settings.llm_idle_timeout,
+        ),
+    )
+
+
+def configs(runtime: Runtime) -> list[ProviderConfig]:
+    """Every provider that is switched on: the environment's, those of providers.toml, those of the settings page."""
+    return [
+        *_from_environment(runtime),
+        *from_file(runtime.settings.instance / "providers.toml"),
+        *_stored(runtime),
+    ]
 
 
 def _from_environment(runtime: Runtime) -> list[ProviderConfig]:
@@ -45,7 +61,7 @@ def _from_environment(runtime: Runtime) -> list[ProviderConfig]:
     return [
         ProviderConfig(
             id=FROM_ENVIRONMENT, name="OPENAI_BASE_URL", kind="openai", base_url=base_url,
-            api_key=settings.openai_api_key, models=models, options={},
+            api_key=settings.openai_api_key or "", models=models, options={},
         )
     ]  # fmt: skip
 
@@ -62,12 +78,23 @@ def from_file(path: Path) -> list[ProviderConfig]:
     return [
         ProviderConfig(
             id=f"file:{table.get('name', number)}", name=str(table.get("name", f"provider {number}")),
-            kind=table.get("kind", "openai"), base_url=str(table.get("base_url", "")), api_key=table.get("api_key"),
+            kind=table.get("kind", "openai"), base_url=str(table.get("base_url", "")), api_key=str(table.get("api_key", "")),
             models=tuple(table.get("models", ())), options=dict(table.get("options", {})),
         )
         for number, table in enumerate(tables, 1)
         if table.get("kind", "openai") in KINDS
     ]  # fmt: skip
+
+
+def _load_lessons(runtime: Runtime, key: str) -> JsonObject | None:
+    with runtime.db.read() as session:
+        value = session.scalar(select(Setting.value).where(Setting.key == LESSONS_PREFIX + key))
+    return json.loads(value) if value else None
+
+
+def _save_lessons(runtime: Runtime, key: str, lessons: JsonObject) -> None:
+    with runtime.db.write() as session:
+        session.merge(Setting(key=LESSONS_PREFIX + key, value=json.dumps(lessons)))
 
 
 def _stored(runtime: Runtime) -> list[ProviderConfig]:
@@ -80,7 +107,7 @@ def _stored(runtime: Runtime) -> list[ProviderConfig]:
 def _config(runtime: Runtime, row: ModelProvider) -> ProviderConfig:
     key = secrets.decrypt(runtime.secret_key, PURPOSE, row.encrypted_key) if row.encrypted_key else None
     return ProviderConfig(
-        id=row.id, name=row.name, kind=cast(Any, row.kind), base_url=row.base_url, api_key=key,
+        id=row.id, name=row.name, kind=row.kind, base_url=row.base_url, api_key=key or "",
         models=tuple(row.models), options=dict(row.options),
     )  # fmt: skip
 
@@ -124,7 +151,7 @@ def create_provider(runtime: Runtime, values: JsonObject) -> JsonObject:
         session.add(row)
         session.flush()
         answer = provider_json(row)
-    runtime.reload_models()
+    runtime.catalogue.reload(configs(runtime))
     return answer
 
 
@@ -134,7 +161,7 @@ def update_provider(runtime: Runtime, provider_id: str, values: JsonObject) -> J
         row = _get(session, provider_id)
         _apply(runtime, session, row, values)
         answer = provider_json(row)
-    runtime.reload_models()
+    runtime.catalogue.reload(configs(runtime))
     return answer
 
 
@@ -142,26 +169,23 @@ def delete_provider(runtime: Runtime, provider_id: str) -> None:
     """Forget a provider and its key. Raises NotFound."""
     with runtime.db.write() as session:
         session.delete(_get(session, provider_id))
-    runtime.reload_models()
+    runtime.catalogue.reload(configs(runtime))
 
 
 def try_provider(runtime: Runtime, provider_id: str) -> JsonObject:
-    """Ask the provider for one short answer: `{ok, model, latency_ms, error, code}`. Raises NotFound."""
+    """Ask the provider for one short answer: `{ok, model, text, latency_ms, error, code, suggestion}`."""
     with runtime.db.read() as session:
         config = _config(runtime, _get(session, provider_id))
-    model = config.models[0] if config.models else None
-    begun = time.monotonic()
-    answer: JsonObject = {"ok": True, "model": model, "latency_ms": None, "error": None, "code": None}
-    try:
-        resolved = Catalogue([config]).resolve(model)
-        request = ModelRequest(
-            resolved.model, [{"role": "user", "content": "Answer with: ok"}], max_tokens=TEST_TOKENS,
-            total_timeout=TEST_SECONDS, idle_timeout=TEST_SECONDS,
-        )  # fmt: skip
-        resolved.provider.chat(request, None, CancelToken())
-    except ModelError as error:
-        answer |= {"ok": False, "error": error.message, "code": error.code}
-    return answer | {"latency_ms": round((time.monotonic() - begun) * 1000)}
+    return runtime.catalogue.test(config)
+
+
+def found_servers(runtime: Runtime) -> JsonObject:
+    """`{items: [{name, base_url, models}]}`: model servers on this machine that are not set up yet."""
+    if not runtime.settings.probe_local:
+        return {"items": [], "next_cursor": None}
+    known = {config.base_url.rstrip("/") for config in configs(runtime)}
+    found = [server.to_json() for server in probe_local(skip=(runtime.settings.port,))]
+    return {"items": [s for s in found if s["base_url"].rstrip("/") not in known], "next_cursor": None}
 
 
 def _get(session: Session, provider_id: str) -> ModelProvider:

@@ -13,6 +13,7 @@ from backend.models import User
 from backend.services import auth, tokens
 from backend.settings import Settings
 
+
 @pytest.fixture
 def settings(tmp_path: Path, migrated: Path) -> Settings:
     """Settings of an instance whose database is migrated already."""

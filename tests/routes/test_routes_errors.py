@@ -44,7 +44,9 @@ def test_an_unknown_address_of_the_api_is_a_problem_not_a_page(api: Api) -> None
         problem(api.get(path), 404, "not_found")
 
 
-def test_an_unexpected_fault_tells_a_number_and_nothing_else(app: Flask, api: Api, caplog: pytest.LogCaptureFixture) -> None:
+def test_an_unexpected_fault_tells_a_number_and_nothing_else(
+    app: Flask, api: Api, caplog: pytest.LogCaptureFixture
+) -> None:
     @app.get("/broken")
     def broken() -> str:
         raise RuntimeError(f"secret at {Path(__file__)}")
@@ -62,7 +64,13 @@ def test_a_wrong_page_size_is_named(api: Api, query: str) -> None:
 
 
 def test_every_answer_has_the_strict_headers(api: Api, nobody: Api) -> None:
-    answers = [api.get("/api/projects"), nobody.get("/api/projects"), api.get("/"), api.get("/api/docs"), api.get("/api/x")]
+    answers = [
+        api.get("/api/projects"),
+        nobody.get("/api/projects"),
+        api.get("/"),
+        api.get("/api/docs"),
+        api.get("/api/x"),
+    ]
     for answer in answers:
         headers = answer.headers
         assert headers["X-Content-Type-Options"] == "nosniff"
@@ -134,6 +142,6 @@ def test_the_document_names_every_address_of_the_api(app: Flask, nobody: Api) ->
         for method in rule.methods - {"HEAD", "OPTIONS"}:
             assert method.lower() in spec["paths"][path]
     text = json.dumps(spec)
-    for name in set(part.split('"')[0] for part in text.split("#/components/schemas/")[1:]):
+    for name in {part.split('"')[0] for part in text.split("#/components/schemas/")[1:]}:
         assert name in spec["components"]["schemas"]
     assert BASE not in text

@@ -48,7 +48,9 @@ def ids_of(page: dict[str, Any]) -> list[str]:
 def test_a_message_is_stored_and_starts_a_run(api: Api) -> None:
     project = api.project()
     conversation = api.conversation(project_id=project, model="some-model")
-    sent = api.say(conversation, "Count the words in the report, please", tools=["get_weather"], limits={"max_steps": 7})
+    sent = api.say(
+        conversation, "Count the words in the report, please", tools=["get_weather"], limits={"max_steps": 7}
+    )
     message, run = sent["message"], sent["run"]
     assert (message["role"], message["state"], message["position"], message["parent_id"]) == ("user", "sent", 1, None)
     assert message["siblings"] == [message["id"]]

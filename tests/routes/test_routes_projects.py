@@ -15,7 +15,11 @@ def test_a_project_is_made_changed_deleted_and_restored(api: Api) -> None:
     assert (project["name"], project["instructions"], project["limits"]) == ("Report", "Be brief.", {})
     where = f"/api/projects/{project['id']}"
     changed = ok(api.patch(where, {"name": "Reports", "limits": {"max_steps": 50}, "allowed_tools": ["get_weather"]}))
-    assert (changed["name"], changed["limits"], changed["allowed_tools"]) == ("Reports", {"max_steps": 50}, ["get_weather"])
+    assert (changed["name"], changed["limits"], changed["allowed_tools"]) == (
+        "Reports",
+        {"max_steps": 50},
+        ["get_weather"],
+    )
     assert changed["instructions"] == "Be brief."
     assert api.delete(where).status_code == 204
     problem(api.get(where), 404, "not_found")

@@ -42,7 +42,12 @@ def test_a_tool_run_by_hand_is_a_call_and_a_recorded_run(api: Api) -> None:
     assert (call["status"], call["success"], call["function"]["name"]) == ("success", True, "get_weather")
     assert json.loads(call["result"])["success"] is True
     run = ok(api.get(f"/api/runs/{call['run_id']}"))
-    assert (run["kind"], run["status"], run["stop_reason"], run["step_count"]) == ("manual", "completed", "completed", 1)
+    assert (run["kind"], run["status"], run["stop_reason"], run["step_count"]) == (
+        "manual",
+        "completed",
+        "completed",
+        1,
+    )
     assert run["started_at"] <= run["finished_at"]
     (step,) = ok(api.get(f"/api/runs/{call['run_id']}/steps"))["items"]
     (stored,) = step["tool_calls"]
@@ -115,7 +120,12 @@ def test_the_list_holds_every_tool_with_its_figures(api: Api) -> None:
     assert list(listed) == sorted(listed)
     weather = listed["get_weather"]
     answers.Tool.model_validate(weather)
-    assert (weather["policy"], weather["enabled"], weather["read_only"], weather["error"]) == ("allow", True, True, None)
+    assert (weather["policy"], weather["enabled"], weather["read_only"], weather["error"]) == (
+        "allow",
+        True,
+        True,
+        None,
+    )
     assert weather["stats"]["calls"] == 1
     assert "project_id" not in json.dumps(listed["file_read"]["parameters"])
 
@@ -246,5 +256,3 @@ def test_usage_is_summed_by_period(api: Api, instance: Instance) -> None:
         (item,) = ok(api.get("/api/stats/tokens", period=period))["items"]
         assert (item["runs"], item["total_tokens"], item["cost_micros"]) == (2, 30, 140)
     problem(api.get("/api/stats/tokens", period="hourly"), 422, "validation_failed")
-
-

@@ -378,6 +378,14 @@ class Provider(Answer):
     created_at: str
 
 
+class FoundServer(Answer):
+    """A model server on this machine that can be added."""
+
+    name: str
+    base_url: str
+    models: list[str]
+
+
 class ProviderTest(Answer):
     """Whether a provider answers."""
 
