@@ -53,6 +53,7 @@ class AgentCore:
             end = LEASE_LOST
             raise
         finally:
+            run.recorder.close()
             run.guard.close()
             self._doors.executor.forget_run(spec.run_id)
             run.observe("run.finally", status=end.status, stop_reason=end.stop_reason)

@@ -40,20 +40,27 @@ def request(run: RunState, step: Step, attempt: Attempt) -> ModelReply:
 
 
 def _send(run: RunState, step: Step, attempt: Attempt) -> ModelReply:
+    """Send the request, and a smaller one if it is too long for the model."""
+    too_long: ContextTooLong | None = None
+    tried = 0
     while True:
         messages = _prepared(run, attempt.notes)
         estimated = tokens.of_messages(messages) + run.schema_tokens
+        if too_long is not None and estimated >= tried:
+            raise too_long  # nothing more can be left out
         wire = history.to_wire(messages)
         history.check_legal(wire)
         try:
             reply = run.doors.provider.chat(_model_request(run, attempt, wire), step.stream.on_delta, run.guard.token)
-        except ContextTooLong:
+        except ContextTooLong as problem:
             if not run.budget.shrink(estimated):
                 raise
-            run.recorder.notice(
-                "context_trimmed", "The request was too long for the model; earlier parts are left out."
-            )
+            too_long, tried = problem, estimated
             continue
+        if too_long is not None:
+            run.recorder.notice(
+                "context_trimmed", "The request was too long for the model; earlier parts were left out."
+            )
         run.budget.learn(estimated, reply.usage.prompt_tokens // max(1, reply.requests))
         return reply
 

@@ -16,6 +16,7 @@ class Recorder:
         self._tell = channel.send_progress
         self._lock = threading.Lock()
         self._held: tuple[list[Record], list[Event]] = ([], [])
+        self._closed = False
 
     def event(self, type_: str, **data: object) -> Event:
         """An event of this run."""
@@ -36,13 +37,23 @@ class Recorder:
             self._held[1].extend(events)
 
     def write(self, rows: Sequence[Record], events: Sequence[Event], *, wait: bool = True) -> None:
-        """Commit; `wait=False` may return before the commit. Raises LeaseLost or StorageError."""
+        """Commit; `wait=False` may return before the commit. Raises LeaseLost or StorageError.
+
+        After `close` nothing is written: a tool that was given up may still speak when its run has ended.
+        """
         with self._lock:
+            if self._closed:
+                return
             if not self._held[0] and not self._held[1]:
                 self._store.record(rows, events, self._tell, wait=wait)
                 return
             self._store.record([*self._held[0], *rows], [*self._held[1], *events], self._tell, wait=wait)
             self._held = ([], [])  # only now: what could not be written is tried again with the next write
+
+    def close(self) -> None:
+        """The run has ended here: whatever comes now is not recorded."""
+        with self._lock:
+            self._closed = True
 
 
 def error_json(code: str, message: str, suggestion: str | None = None, *, retryable: bool = False) -> JsonObject:

@@ -62,7 +62,7 @@ class RunState:
         elapsed = spec.resume.elapsed_seconds if spec.resume else 0.0
         self.guard = Guardrails(spec.limits, cancelled, elapsed)
         self.transcript: list[Message] = [Message("system", spec.system_prompt, key="system"), *spec.transcript]
-        self.frontier: JsonObject | None = doors.store.get_task_state("frontier")
+        self.frontier = _frontier(doors.store)
         self.schemas = _schemas(doors.executor, spec.tools)
         self.schema_tokens = tokens.of_tools(self.schemas)
         self.budget = RequestBudget(spec.token_budget)
@@ -94,6 +94,11 @@ class RunState:
         """Tell the observers."""
         if self.doors.observers:
             self.doors.observers.notify(moment, {"run_id": self.spec.run_id, **data})
+
+
+def _frontier(store: StateStore) -> JsonObject | None:
+    stored = store.get_task_state("frontier")
+    return stored if isinstance(stored, dict) else None
 
 
 def _schemas(executor: CallExecutor, names: tuple[str, ...]) -> list[JsonObject]:

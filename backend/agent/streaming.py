@@ -19,19 +19,19 @@ class _Strand:
         self._parts: list[str] = []
         self._length = 0
         self._held = ""
-        self._request = ""
+        self._request: list[str] = []
 
     @property
     def text(self) -> str:
         return "".join(self._parts)
 
     def new_request(self, gap: str) -> None:
-        self._request = ""
+        self._request.clear()
         self._held = gap if self._length else ""
 
     def add(self, piece: str) -> None:
         piece = clean(piece)
-        self._request += piece
+        self._request.append(piece)
         if self._held or not self._length:
             self._held += piece
             if is_blank(self._held):
@@ -44,10 +44,10 @@ class _Strand:
 
     def settle(self, whole: str) -> None:
         """Show what of the complete text was not streamed; what was shown stands."""
-        whole = clean(whole)
-        if whole.startswith(self._request):
-            self.add(whole[len(self._request) :])
-        elif is_blank(self._request):
+        whole, streamed = clean(whole), "".join(self._request)
+        if whole.startswith(streamed):
+            self.add(whole[len(streamed) :])
+        elif is_blank(streamed):
             self.add(whole)
 
 

@@ -318,3 +318,24 @@ def test_nb_per_01_a_large_result_goes_to_the_store_whole_and_to_the_model_cut(b
 def test_nb_err_09_and_pro_08_have_no_fail_fast_here_a_failed_call_never_ends_a_run(bench):
     bench.tool("bad", raises(ValueError("no")))
     assert bench.run(asks(call("bad")), says("I could not do it.")).output == "I could not do it."
+
+
+def test_a_tool_that_was_given_up_adds_nothing_after_the_end(bench):
+    begun, release, spoken = threading.Event(), threading.Event(), threading.Event()
+
+    def deaf(arguments):
+        begun.set()
+        assert release.wait(10)
+        arguments["announce"]("child.finished", child_run_id="x", call_id="y")
+        spoken.set()
+
+    bench.tool("deaf", deaf, needs=("announce",))
+    stopper = threading.Thread(target=lambda: begun.wait(10) and bench.cancelled.set())
+    stopper.start()
+    outcome = bench.run(asks(call("deaf")))
+    stopper.join()
+    assert outcome.status == "cancelled"
+    assert bench.store.calls["run", "call_1"].call["status"] == "cancelled"
+    release.set()
+    assert spoken.wait(10)
+    assert bench.channel.types()[-1] == "run.finished"

@@ -210,9 +210,15 @@ def test_a_request_that_is_too_long_is_made_smaller_once_and_again(bench):
 
 
 def test_a_request_that_stays_too_long_ends_with_its_cause(bench):
-    outcome = bench.run(forever=ContextTooLong("The request is longer than the model's window."))
+    transcript = (*(m for n in range(40) for m in turn(n, size=400)), Message("user", "now", key="now"))
+    outcome = bench.run(forever=ContextTooLong("The request is longer than the model's window."), transcript=transcript)
     assert (outcome.stop_reason, outcome.error["code"]) == ("error", "context_too_long")
     assert len(bench.model.requests) == 3
+
+
+def test_a_request_that_cannot_be_made_smaller_is_not_sent_again(bench):
+    assert bench.run(forever=ContextTooLong("Too long.")).error["code"] == "context_too_long"
+    assert len(bench.model.requests) == 1
 
 
 def test_the_frontier_is_kept_for_the_conversation(bench):
