@@ -13,12 +13,13 @@ from flask import Flask
 from . import migrations, sandbox
 from .channels.log import EventLog, TabEvents
 from .extensions import Database
-from .llm.catalogue import Catalogue
+from .llm.catalogue import Catalogue, CatalogueSettings
+from .llm.lessons import QuirkMemory
 from .net import Fetcher, FetchSettings
 from .net.search import chain_from
 from .routes import register_routes
 from .services import instance as instance_folder
-from .services import manual, providers
+from .services import lessons, manual, providers
 from .services.auth import ensure_owner
 from .services.running.children import ChildRuns
 from .services.running.execution import Execution
@@ -63,6 +64,7 @@ class Instance:
         self.queue.stop()
         sandbox.close()
         self.writer.close()
+        self.runtime.catalogue.close()
         self.runtime.db.close()
 
 
@@ -98,7 +100,7 @@ def build(settings: Settings) -> Instance:
         queue=_NotWired(),
         events=events,
         tabs=tabs,
-        catalogue=Catalogue([]),
+        catalogue=Catalogue([], _catalogue_settings(settings, database)),
         executor=ToolExecutor(registry=registry),
         registry=registry,
         tool_errors=tool_errors,
@@ -145,7 +147,16 @@ class _NotWired:
 
 
 def _load_models(runtime: Runtime) -> None:
-    runtime.catalogue = providers.catalogue(runtime)
+    runtime.catalogue.reload(providers.configs(runtime))
+
+
+def _catalogue_settings(settings: Settings, database: Database) -> CatalogueSettings:
+    return CatalogueSettings(
+        models_file=settings.instance / "models.toml",
+        memory=QuirkMemory(*lessons.kept_in(database)),
+        total_timeout=settings.llm_timeout,
+        idle_timeout=settings.llm_idle_timeout,
+    )
 
 
 def _offer_services(runtime: Runtime, children: ChildRuns) -> None:

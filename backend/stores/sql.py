@@ -2,8 +2,8 @@
 
 import threading
 from collections.abc import Sequence
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import dataclass, field, replace
+from typing import Any, NoReturn
 
 from sqlalchemy import select, update
 
@@ -37,10 +37,19 @@ class SqlRunStore:
     def record(self, rows: Sequence[Record], events: Sequence[Event], tell: Tell, *, wait: bool = True) -> None:
         """Commit rows and events together, then tell; see `StateStore`."""
         if self._place.handover.is_set() and any(_begins_work(row) for row in rows):
-            # What has begun may finish and be recorded; the next worker begins what comes after.
-            raise LeaseLost("The run is handed over.")
+            self._hand_over(rows, tell)
         batch = Batch(self._place.run_id, self._place.epoch, rows, list(events), tell, awaited=wait)
         self._writer.submit(batch, wait)
+
+    def _hand_over(self, rows: Sequence[Record], tell: Tell) -> NoReturn:
+        """What has begun may finish and be recorded; the next worker begins what comes after.
+
+        A model's answer with calls that have not started is kept, so that it need not be asked again.
+        """
+        if any(isinstance(row, CallRecord) for row in rows):
+            kept = [_not_started(row) for row in rows]
+            self._writer.submit(Batch(self._place.run_id, self._place.epoch, kept, [], tell, awaited=True), True)
+        raise LeaseLost("The run is handed over.")
 
     def waiting_messages(self, limit: int) -> list[WaitingMessage]:
         """Queued user messages of the conversation, oldest first."""
@@ -76,4 +85,10 @@ class SqlRunStore:
 def _begins_work(record: Record) -> bool:
     if isinstance(record, StepRecord):
         return record.status == "running" and not record.model_calls
-    return isinstance(record, CallRecord) and record.call["status"] in ("pending", "executing")
+    return isinstance(record, CallRecord) and record.call["status"] == "executing"
+
+
+def _not_started(record: Record) -> Record:
+    if isinstance(record, CallRecord) and record.call["status"] == "executing":
+        return replace(record, call={**record.call, "status": "pending", "started_at": None})
+    return record

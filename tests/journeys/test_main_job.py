@@ -71,8 +71,8 @@ def test_a_report_is_made_recorded_and_told(
     check_file(server, project_id, run_id)
     check_database(server, run_id, len(events))
     assert model.violations == []
-    assert all(r.headers["Authorization"] == "Bearer sk-test" for r in model.requests)
-    system = model.requests[0].messages[0]["content"]
+    assert all(r.headers["Authorization"] == "Bearer sk-test" for r in model.requests())
+    system = model.requests()[0].messages[0]["content"]
     assert "Write short reports." in system
 
 

@@ -38,16 +38,17 @@ def test_cancel_of_a_waiting_run_ends_it_without_a_model(make_instance: Make, ta
     receipt = instance.queue.cancel(run_id)
     assert receipt["status"] == "cancelled"
     assert finished(instance, run_id).stop_reason == "cancelled"
-    assert model.requests == []
+    assert model.requests() == []
 
 
 def test_cancel_reaches_the_model_stream(make_instance: Make, task: Task, model: ModelServer) -> None:
     gate = threading.Event()
-    turn = Turn(text=["begun", " and never ended"], gates={1: gate})
+    turn = Turn(text=["begun " * 10, "and never ended"], gates={1: gate})
     model.script("m", [turn])
     instance = make_instance()
     instance.start()
     run_id = task(instance, "talk")
+    assert any(event and event.type == "text.delta" for event in instance.events.subscribe(run_id))
     assert turn.held.wait(10)
     receipt = instance.queue.cancel(run_id)
     assert receipt["status"] == "cancelled"
@@ -55,7 +56,7 @@ def test_cancel_reaches_the_model_stream(make_instance: Make, task: Task, model:
     assert turn.client_left.wait(5)
     gate.set()
     run = finished(instance, run_id)
-    assert (run.status, run.output) == ("cancelled", "begun")
+    assert (run.status, run.output) == ("cancelled", "begun " * 10)
     assert instance.queue.cancel(run_id)["status"] == "cancelled"
 
 
@@ -110,4 +111,5 @@ def test_a_stopped_server_hands_its_runs_over(make_instance: Make, task: Task, m
     run = finished(second, run_id)
     assert (run.status, run.output) == ("completed", "the end")
     with second.runtime.db.read() as session:
-        assert [c.status for c in session.scalars(select(ToolCall))] == ["success"]
+        calls = session.scalars(select(ToolCall)).all()
+    assert [(c.status, c.result) for c in calls] == [("success", calls[0].result)]
