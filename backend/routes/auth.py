@@ -21,7 +21,7 @@ def mode() -> Response:
 
 
 @bp.get("/auth/<code>")
-@operation("Sign in by a one-time link", returns={303: None, 401: "text/html"}, public=True)
+@operation("Sign in by a one-time link", returns={303: None, 401: "text/html"}, errors=(429,), public=True)
 def by_link(code: str) -> Response:
     """303 to the app with a session cookie; a used or old code is told on a page."""
     from .pages import message_page

@@ -76,7 +76,7 @@ def write(project_id: str, query: requests.FileQuery) -> Response:
 @bp.delete("/files/content")
 @operation("Delete a file or folder", query=requests.DeleteQuery, returns={204: None}, errors=(400, 404, 409))
 def delete(project_id: str, query: requests.DeleteQuery) -> Response:
-    """What it held is kept; a folder that is not empty needs `recursive=true`."""
+    """What it held is kept and can be put back; with `recursive=false` a folder must be empty."""
     files.delete_entry(runtime(), _place(project_id, query.path), query.recursive)
     return nothing()
 

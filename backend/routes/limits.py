@@ -32,6 +32,11 @@ class RateLimiter:
         self._lock = threading.Lock()
         self._buckets: OrderedDict[tuple[str, str], tuple[float, float]] = OrderedDict()
 
+    def forget(self) -> None:
+        """Everybody starts anew."""
+        with self._lock:
+            self._buckets.clear()
+
     def take(self, subject: str, who: str, rate: Rate) -> None:
         """Count one act. Raises RateLimited, with the seconds until the next is allowed."""
         with self._lock:

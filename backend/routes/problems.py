@@ -105,7 +105,7 @@ def from_fault(error: Exception) -> Response:
     """What nobody expected: logged whole under a number, told as that number."""
     number = new_id()
     log.error("unexpected error %s", number, exc_info=error)
-    return problem(500, "internal_error", f"Something went wrong here. It is logged under {number}.")
+    return problem(500, "internal_error", f"Something went wrong here. It is logged under {number}.", request_id=number)
 
 
 def problem(status: int, code: str, detail: str, **more: Any) -> Response:

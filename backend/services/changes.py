@@ -72,6 +72,8 @@ def change_json(row: FileChange) -> JsonObject:
         "path": row.path,
         "new_path": row.new_path,
         "action": row.action,
+        "before_hash": row.before_hash,
+        "after_hash": row.after_hash,
         "before_size": row.before_size,
         "after_size": row.after_size,
         "run_id": row.run_id,

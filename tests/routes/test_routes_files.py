@@ -132,8 +132,11 @@ def test_files_and_folders_move_but_never_over_another(api: Api, root: str) -> N
     assert moved["path"] == "deep/er/c.txt"
     assert ok(api.post(f"{root}/directories", {"path": "deep"}))["type"] == "dir"
     assert ok(api.post(f"{root}/directories", {"path": "new/one"}), 201)["path"] == "new/one"
-    problem(api.delete(content(root), query_string={"path": "deep"}), 409, "file_error")
-    assert api.delete(content(root), query_string={"path": "deep", "recursive": "true"}).status_code == 204
+    careful = api.delete(content(root), query_string={"path": "deep", "recursive": "false"})
+    problem(careful, 409, "file_error")
+    assert api.delete(content(root), query_string={"path": "deep"}).status_code == 204
+    problem(api.delete(content(root), query_string={"path": ""}), 422, "validation_failed")
+    problem(api.delete(content(root), query_string={"path": "."}), 400, "outside_workspace")
 
 
 def test_lines_are_found_in_files(api: Api, root: str) -> None:

@@ -144,6 +144,8 @@ class FileChange(Answer):
     path: str
     new_path: str | None
     action: str
+    before_hash: str | None
+    after_hash: str | None
     before_size: int | None
     after_size: int | None
     run_id: str | None

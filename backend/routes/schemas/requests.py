@@ -125,9 +125,9 @@ class FileQuery(Query):
 
 
 class DeleteQuery(FileQuery):
-    """What to delete; a folder that is not empty needs `recursive`."""
+    """What to delete; with `recursive=false` a folder must be empty."""
 
-    recursive: bool = False
+    recursive: bool = True
 
 
 class FolderQuery(PageQuery):
