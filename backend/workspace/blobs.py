@@ -12,7 +12,7 @@ from typing import BinaryIO
 from ..errors import FileMissing
 
 CHUNK_BYTES = 1 << 20
-_HASH = re.compile(r"^[0-9a-f]{64}$")
+_HASH = re.compile(r"[0-9a-f]{64}")
 
 
 def chunks(source: BinaryIO) -> Iterator[bytes]:
@@ -45,7 +45,7 @@ class BlobStore:
 
     def path(self, digest: str) -> Path:
         """Where the content lies, or would lie; ValueError unless `digest` is a SHA-256 in hex."""
-        if not _HASH.match(digest):
+        if not _HASH.fullmatch(digest):
             raise ValueError("not a SHA-256 in hex")
         return self.folder / digest[:2] / digest[2:]
 

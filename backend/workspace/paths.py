@@ -132,12 +132,16 @@ class Folder:
 
 @dataclass(slots=True)
 class Place:
-    """A name in an open folder; `name` is "" for the project folder itself. Close it, or use it in `with`."""
+    """A name in an open folder; `name` is "" for the project folder itself.
+
+    Use it in `with`: it closes the folders, and after an error removes those that were made on the way.
+    """
 
     folder: Folder
     name: str
     path: str
     _open: list[int] = field(default_factory=list)
+    _made: list[tuple[int, str]] = field(default_factory=list)
 
     @property
     def is_root(self) -> bool:
@@ -148,18 +152,27 @@ class Place:
         """The entry itself (links not followed), or None if there is none."""
         return self.folder.stat(self.name or ".")
 
-    def close(self) -> None:
-        """Give the descriptors back."""
-        while self._open:
-            os.close(self._open.pop())
-
     def __enter__(self) -> Self:
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self.close()
+        if error is not None:
+            _unmake(self._open, self._made)
+        _close(self._open)
+
+
+def _unmake(fds: list[int], made: list[tuple[int, str]]) -> None:
+    """Remove folders that were made for something that then failed (those that are still empty)."""
+    for at, name in reversed(made):
+        with suppress(OSError):
+            os.rmdir(name, dir_fd=fds[at])
+
+
+def _close(fds: list[int]) -> None:
+    while fds:
+        os.close(fds.pop())
 
 
 def locate(root: Root, path: str, *, follow: bool = True, make: bool = False) -> Place:
@@ -177,7 +190,8 @@ def locate(root: Root, path: str, *, follow: bool = True, make: bool = False) ->
         with problems("/".join(parts)):
             return walk.run(parts, follow)
     except BaseException:
-        walk.close()
+        _unmake(walk.fds, walk.made)
+        _close(walk.fds)
         raise
 
 
@@ -190,12 +204,9 @@ class _Walk:
         self.make = make
         self.names: list[str] = []
         self.fds = [root.open()]
+        self.made: list[tuple[int, str]] = []  # (where in `fds` its parent is, name)
         self.todo: deque[str] = deque()
         self.links = 0
-
-    def close(self) -> None:
-        while self.fds:
-            os.close(self.fds.pop())
 
     def run(self, parts: list[str], follow: bool) -> Place:
         self.todo.extend(parts)
@@ -215,8 +226,12 @@ class _Walk:
     def _up(self) -> None:
         if not self.names:
             refuse(self.asked)
-        self.names.pop()
+        self._pop()
+
+    def _pop(self) -> str:
         os.close(self.fds.pop())
+        self.made = [(at, name) for at, name in self.made if at < len(self.fds)]
+        return self.names.pop()
 
     def _last(self, part: str, follow: bool) -> Place | None:
         """The place of the last part, or None if it was a link that leads on."""
@@ -259,6 +274,7 @@ class _Walk:
         check_new_name(part)
         with suppress(FileExistsError):  # somebody made it at the same time
             os.mkdir(part, dir_fd=self.fds[-1])
+            self.made.append((len(self.fds) - 1, part))
         return os.open(part, FOLDER_FLAGS, dir_fd=self.fds[-1])
 
     def _link(self, part: str) -> str | None:
@@ -301,13 +317,12 @@ class _Walk:
         """The path ended in a folder that is on the stack (`.`, `a/..`, or a link to one of them)."""
         if not self.names:
             return self._place([], "")
-        name = self.names.pop()
-        os.close(self.fds.pop())
+        name = self._pop()
         return self._place(self.names, name)
 
     def _place(self, names: list[str], name: str) -> Place:
         folder = Folder(self.fds[-1], self.root.real.joinpath(*names), self.root.real)
-        return Place(folder, name, "/".join([*names, name] if name else names), self.fds)
+        return Place(folder, name, "/".join([*names, name] if name else names), self.fds, self.made)
 
 
 def _locate_by_name(root: Root, asked: str, parts: list[str], make: bool) -> Place:

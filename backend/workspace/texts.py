@@ -3,7 +3,7 @@
 import re
 from dataclasses import dataclass
 
-from ..errors import FileProblem
+from ..errors import FileMissing, FileProblem
 from .encodings import SAMPLE_BYTES, UTF8, Encoding, detect, named, with_mark
 from .files import Workspace, Written
 from .history import MAX_DIFF_INPUT_BYTES, diff
@@ -57,13 +57,13 @@ def _encoding_now(workspace: Workspace, path: str) -> Encoding | None:
     """The encoding of the file as it is; None if there is none yet, or it is empty or binary."""
     if not path or path.endswith("/"):
         return None
-    with locate(workspace.root, path, make=True) as place:
-        if place.is_root or place.stat() is None:
-            return None
-        with open_regular(place) as stream:
+    try:
+        with locate(workspace.root, path) as place, open_regular(place) as stream:
             head = stream.read(SAMPLE_BYTES)
             stream.seek(0, 2)
             return detect(head, whole=stream.tell() <= len(head)) if head else None
+    except FileMissing:
+        return None
 
 
 def _choose(
