@@ -44,7 +44,7 @@ def ask_all(*names):
     return asks(*(call(name, id=name) for name in names))
 
 
-def test_nb_con_01_and_02_safe_calls_overlap_an_unsafe_one_is_a_barrier_and_results_keep_their_order(bench):
+def test_nb_con_01_and_nb_con_02_safe_calls_overlap_an_unsafe_one_is_a_barrier_and_results_keep_their_order(bench):
     diary = Diary()
     b_begun = diary.tool(bench, "b", **SAFE)
     diary.tool(bench, "a", waits_for=b_begun, **SAFE)
@@ -315,7 +315,7 @@ def test_nb_per_01_a_large_result_goes_to_the_store_whole_and_to_the_model_cut(b
     assert record.call["result_size"] >= 20_000
 
 
-def test_nb_err_09_and_pro_08_have_no_fail_fast_here_a_failed_call_never_ends_a_run(bench):
+def test_nb_err_09_there_is_no_fail_fast_a_failed_call_never_ends_a_run(bench):
     bench.tool("bad", raises(ValueError("no")))
     assert bench.run(asks(call("bad")), says("I could not do it.")).output == "I could not do it."
 

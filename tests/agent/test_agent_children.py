@@ -62,7 +62,7 @@ def data_of(bench):
     return json.loads(bench.store.calls["run", "call_m"].call["result"])
 
 
-def test_nb_sub_03_and_06_results_come_back_once_in_the_order_of_the_tasks(parent):
+def test_nb_sub_03_and_nb_sub_06_results_come_back_once_in_the_order_of_the_tasks(parent):
     scripts = {"one": [says("first")], "two": [asks(call("look")), says("second")]}
     outcome, service = run_parent(parent, ["one", "two"], scripts, says("done"))
     data = data_of(parent)

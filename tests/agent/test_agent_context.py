@@ -64,7 +64,7 @@ def test_nb_ctx_03_without_pressure_nothing_changes_and_the_prefix_is_stable():
     assert json.dumps(history.to_wire(second)).startswith(json.dumps(history.to_wire(first))[:-1])
 
 
-def test_nb_ctx_04_and_05_overflow_compacts_the_oldest_first_and_stays_so():
+def test_nb_ctx_04_and_nb_ctx_05_overflow_compacts_the_oldest_first_and_stays_so():
     transcript = one_run(18)
     budget = int(tokens.of_messages(transcript) * 0.8)
     out, frontier = history.prepare(transcript, budget)
