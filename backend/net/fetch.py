@@ -25,6 +25,7 @@ USER_AGENT = "Mozilla/5.0 (compatible; NanoClaw/1.0)"
 ACCEPT = "text/html,application/xhtml+xml,application/json;q=0.9,application/pdf;q=0.8,text/*;q=0.8,*/*;q=0.5"
 REDIRECTS = frozenset((301, 302, 303, 307, 308))
 RETRYABLE_STATUSES = frozenset((408, 423, 425, 429, 500, 502, 503, 504, 520, 521, 522, 523, 524, 529))
+ENDS_OR_KIND = {"content-length", "transfer-encoding", "content-type"}
 MAX_ERROR_BODY_BYTES = 65_536
 MAX_ROBOTS_BYTES = 512 * 1024
 MAX_ROBOTS_REDIRECTS = 5
@@ -238,6 +239,8 @@ def _read(response: http.client.HTTPResponse, headers: Mapping[str, str], limit:
         limit = min(limit, MAX_ERROR_BODY_BYTES)
     body = read_body(response, limit, headers.get("content-encoding", ""))
     if body.cut != "broken":
+        if not body.data and response.status == HTTPStatus.OK and not headers.keys() & ENDS_OR_KIND:
+            raise http.client.IncompleteRead(b"")  # the connection broke off within the headers
         return body
     if life.timed_out and body.data:
         return Body(body.data, "time")

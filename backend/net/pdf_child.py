@@ -6,6 +6,7 @@ import logging
 import sys
 
 MAX_MEMORY_BYTES = 768 * 1024 * 1024
+NO_INDEX = b"\nstartxref\n0\n%%EOF\n"
 
 
 def limit(cpu_seconds: int) -> None:
@@ -23,30 +24,26 @@ def limit(cpu_seconds: int) -> None:
 def read(data: bytes, max_pages: int, max_chars: int) -> dict[str, object]:
     """`{title, text, pages, read}`, or `{error}` for what cannot be read."""
     from pypdf import PdfReader
-    from pypdf.errors import PyPdfError
+    from pypdf.errors import PdfReadError
 
     try:
         reader = PdfReader(io.BytesIO(data), strict=False)
-        if reader.is_encrypted and not reader.decrypt(""):
-            return {"error": "is protected by a password"}
-        title, texts, size = str((reader.metadata and reader.metadata.title) or ""), [], 0
-        total = len(reader.pages)
-        for number in range(min(total, max_pages)):
+    except PdfReadError:  # many a PDF has lost its index; with an empty one pypdf looks for the objects itself
+        reader = PdfReader(io.BytesIO(data + NO_INDEX), strict=False)
+    if reader.is_encrypted and not reader.decrypt(""):
+        return {"error": "is protected by a password"}
+    total, texts, size = len(reader.pages), list[str](), 0
+    for number in range(min(total, max_pages)):
+        try:
             texts.append(reader.pages[number].extract_text() or "")
-            size += len(texts[-1])
-            if size > max_chars:
-                break
-    except (
-        PyPdfError,
-        ValueError,
-        KeyError,
-        TypeError,
-        AttributeError,
-        IndexError,
-        RecursionError,
-        MemoryError,
-    ) as error:
-        return {"error": "is damaged or of an unknown make", "kind": type(error).__name__}
+        except Exception:  # as in main; the pages before this one are worth having
+            if not texts:
+                raise
+            break
+        size += len(texts[-1])
+        if size > max_chars:
+            break
+    title = str((reader.metadata and reader.metadata.title) or "")
     return {"title": title, "text": "\n\n".join(texts)[:max_chars], "pages": total, "read": len(texts)}
 
 
@@ -55,7 +52,10 @@ def main() -> None:
     seconds, pages, chars = (int(word) for word in sys.argv[1:4])
     limit(seconds)
     logging.disable(logging.CRITICAL)
-    answer = read(sys.stdin.buffer.read(), pages, chars)
+    try:
+        answer = read(sys.stdin.buffer.read(), pages, chars)
+    except Exception as error:  # noqa: BLE001 - a parser of strangers' files raises anything
+        answer = {"error": "is damaged or of an unknown make", "kind": f"{type(error).__name__}: {error}"}
     sys.stdout.write(json.dumps(answer))
 
 

@@ -10,6 +10,7 @@ import pytest
 sys.path.insert(0, str(Path(__file__).with_name("cases")))
 
 import web_server
+from net_sites import Site
 
 from backend.cancel import CancelToken
 from backend.net import Fetcher, FetchSettings
@@ -60,3 +61,19 @@ def call(local_fetcher: Fetcher, monkeypatch: pytest.MonkeyPatch) -> Call:
         return executor.execute_one(name, arguments, {"cancelled": cancelled} if cancelled else {})
 
     return run
+
+
+@pytest.fixture
+def site() -> Iterator[Site]:
+    """A server of the test's own."""
+    server = Site()
+    yield server
+    server.stop()
+
+
+@pytest.fixture
+def other_site() -> Iterator[Site]:
+    """A second server, on another port."""
+    server = Site()
+    yield server
+    server.stop()
