@@ -10,7 +10,7 @@ import threading
 import time
 import zlib
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from urllib.parse import SplitResult, urlsplit
 
 from ..cancel import CancelToken
@@ -61,11 +61,12 @@ def _seconds(value: float | None) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Exchange:
-    """One POST, as it is to be sent."""
+    """One request, as it is to be sent."""
 
     url: str
     body: bytes
     headers: Mapping[str, str]
+    method: str = "POST"
 
 
 class Connection:
@@ -212,7 +213,7 @@ class Connection:
 
 
 class Response:
-    """The answer to a POST: `status`, `headers` (lower-case names), and the body piece by piece."""
+    """The answer to a request: `status`, `headers` (lower-case names), and the body piece by piece."""
 
     def __init__(
         self, head: Head, first: bytes, connection: Connection, owner: "Transport", deadline: Deadline
@@ -283,14 +284,14 @@ class Transport:
         self._lock = threading.Lock()
         self._proxies: dict[tuple[str, str, int], Proxy | None] = {}
 
-    def post(self, exchange: Exchange, deadline: Deadline, cancelled: CancelToken) -> "Opened":
+    def send(self, exchange: Exchange, deadline: Deadline, cancelled: CancelToken) -> "Opened":
         """Send and wait for the head of the answer.
 
         Raises ModelTransient for connection faults, ModelTimeout, ModelCancelled, ModelError for a bad address.
         """
         url = exchange.url
         for _ in range(REDIRECT_LIMIT + 1):
-            opened = self._post_once(Exchange(url, exchange.body, exchange.headers), deadline, cancelled)
+            opened = self._send_once(replace(exchange, url=url), deadline, cancelled)
             moved = _moved_to(url, opened.response)
             if moved is None:
                 return opened
@@ -298,7 +299,7 @@ class Transport:
             url = moved
         raise ModelError("The model's server redirects in a circle; check the base URL.")
 
-    def _post_once(self, exchange: Exchange, deadline: Deadline, cancelled: CancelToken) -> "Opened":
+    def _send_once(self, exchange: Exchange, deadline: Deadline, cancelled: CancelToken) -> "Opened":
         parts = split_url(exchange.url)
         key = (parts.scheme, parts.hostname or "", parts.port or (443 if parts.scheme == "https" else 80))
         while True:
@@ -413,7 +414,7 @@ def _request_bytes(parts: SplitResult, exchange: Exchange, proxy: Proxy | None) 
     path = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
     host = parts.netloc.rpartition("@")[2]
     forward = proxy is not None and parts.scheme == "http"
-    lines = [f"POST {f'http://{host}{path}' if forward else path} HTTP/1.1", f"Host: {host}"]
+    lines = [f"{exchange.method} {f'http://{host}{path}' if forward else path} HTTP/1.1", f"Host: {host}"]
     lines += [f"{name}: {value}" for name, value in exchange.headers.items()]
     if proxy is not None and forward:
         lines += proxy.header_lines()

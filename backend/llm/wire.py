@@ -32,6 +32,7 @@ FINISH: dict[str, FinishReason] = {
 }  # fmt: skip
 BLOCKING: frozenset[FinishReason] = frozenset({"content_filter", "refusal", "error"})
 UNKNOWN_MODEL_HOLD_CHARS = 48
+RECALLED = "The beginning of this answer was the model thinking aloud; it is no part of the answer."
 
 
 @dataclass(frozen=True, slots=True)
@@ -262,7 +263,7 @@ class ReplyReader:
         if said:
             self._text.clear()
             self._reasoning.add(said)
-            self._out.append(Delta("notice", said, "text_was_reasoning"))
+            self._out.append(Delta("notice", RECALLED, "text_was_reasoning"))
 
     def _show_text(self, text: str) -> None:
         if self._high or not text.isascii():

@@ -7,7 +7,8 @@ import pytest
 from cases import quirk_server
 from llm_loop import Loop, Outcome
 
-from backend.llm.openai_compat import OpenAICompatible, ServerSettings
+from backend.llm.openai_compat import OpenAICompatible
+from backend.llm.server import ServerSettings
 
 
 @pytest.mark.parametrize("key", sorted(quirk_server.SCN))
