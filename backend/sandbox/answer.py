@@ -86,11 +86,17 @@ class Reader:
             raise BrokenChannel("a file has no readable name") from error
         content = payload[4 + length :]
         total = sum(map(len, self.got.files.values())) + len(content)
-        if not isinstance(name, str) or not name or len(name) > limits.NAME_MAX_CHARS:
+        if not isinstance(name, str) or not _is_plain(name):
             raise BrokenChannel("a file has no proper name")
         if len(self.got.files) >= limits.FILES_OUT_MAX or total > limits.FILES_OUT_MAX_BYTES:
             raise BrokenChannel("more files than allowed")
         self.got.files[name] = content
+
+
+def _is_plain(name: str) -> bool:
+    """A relative path of ordinary parts: the name is only proposed, but it will be shown and may be used."""
+    parts = name.split("/")
+    return 0 < len(name) <= limits.NAME_MAX_CHARS and name.isprintable() and not {"", ".", ".."} & set(parts)
 
 
 def _size_limit(kind: int) -> int:

@@ -17,13 +17,15 @@ def _cases(name: str) -> list[object]:
         code = re.search(r"```python\n(.*?)\n```", part["body"], re.S)
         stdout = re.search(r"```text\n(.*?)\n?```", part["body"], re.S)
         value = re.search(r"^Expected value of the last expression: (.*)$", part["body"], re.M)
-        assert code and stdout and value, part["name"]
+        assert code
+        assert stdout
+        assert value
         text = value[1].strip()
         found.append(pytest.param(code[1], stdout[1], None if text == "none" else text.strip("`"), id=part["name"]))
     return found
 
 
-@pytest.mark.parametrize(("code", "stdout", "value"), _cases("snippets.md"))
+@pytest.mark.parametrize(("code", "stdout", "value"), _cases("snippets.txt"))
 def test_runs_as_in_plain_python(code: str, stdout: str, value: str | None) -> None:
     result = sandbox.run_code(code)
     assert result["error"] is None

@@ -95,13 +95,13 @@ def _wrapped(thing: Any, name: str, value: Any) -> Any:
         return dict(value) if isinstance(value, dict) else value
     if name == "__subclasses__" and not is_users(thing):
         raise SecurityError("__subclasses__ is only available for your own classes.")
-    if name in ("__getattribute__", "__setattr__", "__delattr__"):
+    if name in ("__getattribute__", "__getattr__", "__setattr__", "__delattr__"):
         return _named_access(value, name)
     return TYPE if value is type else value
 
 
 def _named_access(method: Callable[..., Any], kind: str) -> Callable[..., Any]:
-    allowed = names.may_read if kind == "__getattribute__" else names.may_set
+    allowed = names.may_read if kind.startswith("__getattr") else names.may_set
     position = -2 if kind == "__setattr__" else -1
 
     def access(*args: Any) -> Any:
@@ -111,6 +111,30 @@ def _named_access(method: Callable[..., Any], kind: str) -> Callable[..., Any]:
         return method(*args)
 
     return access
+
+
+def matched(subject: Any, *classes: Callable[[], Any]) -> Any:
+    """`subject`, once the classes it will be matched against list nothing but plain attributes."""
+    for look in classes:
+        try:
+            kind = look()
+        except (NameError, AttributeError):
+            continue  # an earlier case may match, as in plain Python
+        listed = _listed_attributes(kind) if isinstance(kind, type) else ()
+        if not all(type(n) is str and not n.startswith("_") and n not in UNMATCHED for n in listed):
+            raise SecurityError("This class lists special attributes in __match_args__: match them by keyword.")
+    return subject
+
+
+def _listed_attributes(kind: type) -> Any:
+    for base in type.__getattribute__(kind, "__mro__"):
+        listed = type.__getattribute__(base, "__dict__").get("__match_args__")
+        if listed is not None:
+            return listed
+    return ()
+
+
+UNMATCHED = names.GUARDED | names.INSPECTION
 
 
 # ---------------------------------------------------------------- format strings

@@ -101,6 +101,7 @@ def namespace(table: FileTable) -> dict[str, Any]:
     hidden = {
         policy.PRIVATE: guards.private,
         policy.GUARDED: guards.guarded,
+        policy.MATCHED: guards.matched,
         policy.IMPORT: import_module,
         policy.IMPORT_FROM: import_name,
     }

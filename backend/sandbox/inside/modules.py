@@ -7,6 +7,7 @@ import pkgutil
 from collections.abc import Iterable
 from typing import Any
 
+from . import guards
 from .words import words
 
 #: may be imported; loaded before the walls go up
@@ -78,6 +79,11 @@ EXPLICIT: dict[str, Iterable[str]] = {
         "NAMESPACE_X500",
     ),
     "weakref": ("ref", "proxy", "WeakKeyDictionary", "WeakValueDictionary", "WeakSet", "finalize"),
+    "zoneinfo": ("ZoneInfo", "ZoneInfoNotFoundError"),
+    "numpy.testing": words(
+        "assert_ assert_allclose assert_almost_equal assert_approx_equal assert_array_almost_equal assert_array_equal "
+        "assert_array_less assert_equal assert_raises assert_warns"
+    ),
     "numpy.lib": ("NumpyVersion",),
     "pandas.api": (),
     "pandas.tseries": (),
@@ -189,6 +195,7 @@ def _warm_pandas() -> None:
 
     for package in ("pandas.core", "pandas.io.formats", "pandas.io.json", "pandas.io.parsers", "pandas.io.excel"):
         _load_all(package)
+    _guard_expressions()
     frame = pd.read_csv(io.StringIO("k,v,d\na,1,2024-01-01\nb,2,2024-02-01\na,3,2024-03-01"), parse_dates=["d"])
     repr(frame)
     frame.groupby("k")["v"].agg(["sum", "mean"]).reset_index().to_csv(index=False)
@@ -204,6 +211,19 @@ def _warm_pandas() -> None:
     pd.get_dummies(frame["k"])
     pd.cut(frame["v"], 2)
     pd.to_datetime(["2024-01-31"]).strftime("%d.%m.%Y")
+
+
+def _guard_expressions() -> None:
+    """`query` and `eval` of pandas read attributes by themselves: let them ask the policy first."""
+    visitor = importlib.import_module("pandas.core.computation.expr").BaseExprVisitor
+    real = visitor.visit_Attribute
+
+    def visit_attribute(self: Any, node: Any, **options: Any) -> Any:
+        if node.attr.startswith("_") or node.attr in guards.UNMATCHED:
+            raise guards.SecurityError(guards.refusal(node.attr))
+        return real(self, node, **options)
+
+    visitor.visit_Attribute = visit_attribute
 
 
 def _warm_matplotlib() -> None:

@@ -40,6 +40,7 @@ GUARDED = {
     "__dict__",
     "__annotations__",
     "__getattribute__",
+    "__getattr__",
     "__setattr__",
     "__delattr__",
     "__subclasses__",
@@ -48,7 +49,7 @@ GUARDED = {
 #: variables whose names look special
 VARIABLES = {"__name__", "__class__", "__doc__", "__version__", "__author__", "__all__", "__debug__"}
 
-INSPECTION = INSPECT_ATTRIBUTES | {"gi_frame", "gi_yieldfrom", "tb_lasti", "f_trace", "co_consts", "co_names"}
+INSPECTION = INSPECT_ATTRIBUTES | {"gi_frame", "gi_yieldfrom", "co_consts", "co_names", "ctypes", "cffi"}
 
 
 def is_special(name: str) -> bool:

@@ -13,7 +13,8 @@ from . import names
 from .guards import SecurityError, refusal
 
 #: names in the code's globals that source text cannot spell
-PRIVATE, GUARDED, IMPORT, IMPORT_FROM = "guard private", "guard attribute", "guard import", "guard import from"
+PRIVATE, GUARDED, MATCHED = "guard private", "guard attribute", "guard match"
+IMPORT, IMPORT_FROM = "guard import", "guard import from"
 MESSAGES_MAX = 5
 
 Refused = SecurityError
@@ -64,7 +65,7 @@ class Policy(RestrictingNodeTransformer):
 
     visit_For = visit_comprehension = visit_AugAssign = visit_Subscript = visit_Call = _as_it_is
     visit_Assign = visit_With = visit_withitem = visit_TypeIgnore = visit_NamedExpr = visit_Lambda = _as_it_is
-    visit_AnnAssign = visit_Match = visit_match_case = visit_MatchValue = visit_MatchSingleton = _as_it_is
+    visit_AnnAssign = visit_match_case = visit_MatchValue = visit_MatchSingleton = _as_it_is
     visit_MatchSequence = visit_MatchOr = visit_arguments = visit_ListComp = visit_SetComp = _as_it_is
     visit_DictComp = visit_GeneratorExp = visit_Delete = visit_Module = visit_Try = _as_it_is
 
@@ -98,6 +99,15 @@ class Policy(RestrictingNodeTransformer):
             return _call(GUARDED, [node.value, ast.Constant(node.attr)], node)
         elif names.is_private(node.attr):
             node.value = _call(PRIVATE, [node.value, ast.Constant(node.attr)], node.value)
+        return node
+
+    def visit_Match(self, node: ast.Match) -> Any:
+        """`match x: case Point(a, b)` reads the attributes that the class itself lists: they are looked at first."""
+        patterns = [p for p in ast.walk(node) if isinstance(p, ast.MatchClass) and p.patterns]
+        node = self.node_contents_visit(node)
+        if patterns:
+            looks: list[ast.expr] = [_lambda(p.cls) for p in patterns]
+            node.subject = _call(MATCHED, [node.subject, *looks], node.subject)
         return node
 
     def visit_MatchClass(self, node: ast.MatchClass) -> Any:
@@ -210,6 +220,13 @@ class Policy(RestrictingNodeTransformer):
                 self.check_name(node, alias.asname or alias.name)
                 found.append((alias.name, alias.asname or alias.name))
         return found
+
+
+def _lambda(value: ast.expr) -> ast.Lambda:
+    nothing = ast.arguments(posonlyargs=[], args=[], kwonlyargs=[], kw_defaults=[], defaults=[])
+    function = ast.Lambda(nothing, value)
+    copy_locations(function, value)
+    return function
 
 
 def _assign(target: str, value: ast.expr, at: ast.stmt) -> ast.Assign:

@@ -225,6 +225,14 @@ def _dataclass(cls: Any = None, /, **options: Any) -> Any:
     return make if cls is None else make(cls)
 
 
+def _numpy_load(file: Any, *args: Any, allow_pickle: bool = False, **options: Any) -> Any:
+    if allow_pickle or (len(args) > 1 and args[1]):
+        raise guards.SecurityError("allow_pickle is not available here: save plain arrays, or use JSON or CSV.")
+    import numpy
+
+    return numpy.load(file, *args, **options)
+
+
 def _zones() -> set[str]:
     return zones.names()
 
@@ -238,6 +246,7 @@ REPLACED: dict[str, dict[str, Any]] = {
     "operator": {"attrgetter": guards.attrgetter, "methodcaller": guards.methodcaller},
     "dataclasses": {"dataclass": _dataclass},
     "zoneinfo": {"available_timezones": _zones},
+    "numpy": {"load": _numpy_load},
     "json": {"load": lambda file, **kw: json.loads(file.read(), **kw)},
     "types": {"FunctionType": type(_zones), "LambdaType": type(_zones)},
 }
