@@ -6,9 +6,8 @@ from ..services import messages
 from ..services.chat import UNSET, ChatService, NewMessage
 from ..services.runs import RunRequest
 from .http import nothing, operation, reply, runtime, user_id
-from .limits import MESSAGES
 from .schemas import answers, requests
-from .state import limiter
+from .state import count_message
 
 bp = Blueprint("messages", __name__, url_prefix="/api")
 
@@ -37,7 +36,7 @@ def list_messages(conversation_id: str, query: requests.MessagesQuery) -> Respon
 @operation("Send a message", body=requests.MessageBody, returns={202: answers.Accepted}, errors=(404, 409, 429))
 def send_message(conversation_id: str, body: requests.MessageBody) -> Response:
     """Starts a run, or waits for the one that goes on (`run` is null then)."""
-    limiter().take("message", user_id(), MESSAGES)
+    count_message()
     new = NewMessage(
         content=body.content,
         attachments=tuple(body.attachments),
@@ -54,7 +53,7 @@ def send_message(conversation_id: str, body: requests.MessageBody) -> Response:
 )
 def regenerate(message_id: str, body: requests.RunOptions) -> Response:
     """For an answer or for the question before it."""
-    limiter().take("message", user_id(), MESSAGES)
+    count_message()
     return reply(ChatService(runtime()).regenerate(user_id(), message_id, run_request(body)), 202)
 
 

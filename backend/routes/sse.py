@@ -7,7 +7,7 @@ from flask import Response, request
 
 from ..errors import InvalidInput
 from .http import identity, runtime
-from .state import web_state
+from .state import is_automation, web_state
 
 HEARTBEAT = ": \n\n"
 # Told to clients that reconnect on their own.
@@ -46,7 +46,7 @@ def stream(frames: Iterable[Frame | None], may_go_on: Callable[[], bool]) -> Res
     """
     who = identity().user_id
     slots = web_state().slots
-    slots.take(who)
+    slots.take(who, automation=is_automation())
     response = Response(_texts(frames, may_go_on), mimetype="text/event-stream")
     # Also when the reader left before the first line was sent, so not in the generator.
     response.call_on_close(lambda: slots.give_back(who))

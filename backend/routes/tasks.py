@@ -4,11 +4,10 @@ from flask import Blueprint, Response
 
 from ..services import runs
 from .http import operation, reply, runtime, user_id
-from .limits import MESSAGES
 from .messages import run_request
 from .runs import EVENT_STREAM, run_events
 from .schemas import answers, requests
-from .state import limiter
+from .state import count_message
 
 bp = Blueprint("tasks", __name__, url_prefix="/api/tasks")
 
@@ -17,7 +16,7 @@ bp = Blueprint("tasks", __name__, url_prefix="/api/tasks")
 @operation("Start a task", body=requests.TaskBody, returns={202: answers.Run}, errors=(404, 429))
 def start(body: requests.TaskBody) -> Response:
     """202 with the run, status `queued`."""
-    limiter().take("message", user_id(), MESSAGES)
+    count_message()
     task = runs.NewTask(body.input, body.project_id, run_request(body))
     made = runs.start_task(runtime(), user_id(), task)
     return reply(made, 202, {"Location": f"/api/tasks/{made['id']}"})
