@@ -32,8 +32,8 @@ def test_the_examples_of_the_documentation_run(number, capsys):
         assert printed.endswith("It is cold in Oslo.\n")
 
 
-def test_there_are_two_examples():
-    assert len(EXAMPLES) == 2
+def test_there_are_three_examples():
+    assert len(EXAMPLES) == 3
 
 
 def test_the_engine_is_imported_without_anything_heavy():

@@ -178,6 +178,12 @@ def test_nb_fin_07_a_failed_summary_is_replaced_by_words_that_name_the_limit(ben
     assert len(bench.executed) == 2
 
 
+def test_the_words_that_name_the_limit_are_chinese_for_a_chinese_question(bench):
+    bench.tool("t")
+    outcome = bench.run(asks(call("t")), ModelError("down"), question="天气怎么样？", limits={"max_steps": 1})
+    assert "1 步" in outcome.output
+
+
 @pytest.mark.parametrize("finish", ["refusal", "content_filter"])
 def test_nb_fin_08_a_blank_after_a_policy_stop_is_not_asked_again(bench, finish):
     outcome = bench.run(says("", finish))
