@@ -7,9 +7,11 @@ from dataclasses import replace
 
 from ..errors import NanoClawError
 from ..ids import iso_now
+from .history import MAX_NAME_CHARS
 from .state import RunState, Step
+from .streaming import clean
 from .transcripts import result_message, step_message
-from .types import CallRecord, JsonObject, Record, ToolCallRequest
+from .types import CallRecord, JsonObject, Record, ToolCallRequest, is_json
 
 OPEN_STATUSES = ("pending", "executing", "waiting_approval")
 
@@ -104,12 +106,12 @@ class BatchWatcher:
 # ---------------------------------------------------------------- the records of calls
 def _pending(run: RunState, step: Step, position: int, request: ToolCallRequest) -> CallRecord:
     call_id = _unique_id(run, request.id or f"call_{step.record.index}_{position}")
-    own = replace(request, id=call_id)
-    definition = run.doors.executor.registry.get(request.name)
+    own = replace(request, id=call_id, name=clean(request.name)[:MAX_NAME_CHARS], arguments=clean(request.arguments))
+    definition = run.doors.executor.registry.get(own.name)
     call = {
         "id": call_id,
         "type": "function",
-        "function": {"name": request.name, "arguments": _json_text(request.arguments)},
+        "function": {"name": own.name, "arguments": _json_text(own.arguments)},
         "result": None, "success": None, "skipped": False, "execution_time": None, "status": "pending",
         "cached": False, "duplicate_of": None, "cached_at": None, "expires_at": None, "attempts": 0,
         "degraded": None, "summary": None, "queued_ms": 0, "result_truncated": False, "result_size": 0,
@@ -131,11 +133,7 @@ def _unique_id(run: RunState, wanted: str) -> str:
 
 def _json_text(arguments: str) -> str:
     """Arguments as JSON text: what is none is kept readable as a JSON string."""
-    try:
-        json.loads(arguments)
-    except ValueError:
-        return json.dumps(arguments, ensure_ascii=False)
-    return arguments
+    return arguments if is_json(arguments) else json.dumps(arguments, ensure_ascii=False)
 
 
 def _refused(record: CallRecord, why: str) -> JsonObject:

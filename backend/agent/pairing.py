@@ -27,13 +27,14 @@ def repair(messages: Sequence[Message]) -> list[Message]:
 
 def unique_keys(messages: Sequence[Message]) -> list[Message]:
     """Every message with a key of its own, so that the frontier can remember it."""
-    seen: set[str] = set()
+    seen: dict[str, int] = {}
     out = []
     for position, message in enumerate(messages):
-        key = message.key or f"@{position}"
+        key = wanted = message.key or f"@{position}"
         while key in seen:
-            key += "+"
-        seen.add(key)
+            seen[wanted] += 1
+            key = f"{wanted}#{seen[wanted]}"
+        seen[key] = 1
         out.append(message if key == message.key else replace(message, key=key))
     return out
 

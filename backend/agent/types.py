@@ -65,7 +65,7 @@ class ToolCallRequest:
         call: JsonObject = {
             "id": self.id,
             "type": "function",
-            "function": {"name": self.name, "arguments": _object_text(self.arguments)},
+            "function": {"name": self.name, "arguments": self.arguments if is_json_object(self.arguments) else "{}"},
         }
         if self.extra_content:
             call["extra_content"] = self.extra_content
@@ -74,11 +74,28 @@ class ToolCallRequest:
         return call
 
 
-def _object_text(text: str) -> str:
+def _refuse_constant(name: str) -> None:
+    raise ValueError(f"{name} is not JSON")
+
+
+_decode = json.JSONDecoder(parse_constant=_refuse_constant).decode
+
+
+def is_json_object(text: str) -> bool:
+    """True if a strict reader would find one JSON object in the text (NaN and endless nesting are none)."""
     try:
-        return text if isinstance(json.loads(text), dict) else "{}"
-    except ValueError:
-        return "{}"
+        return text == "{}" or isinstance(_decode(text), dict)
+    except (ValueError, RecursionError):
+        return False
+
+
+def is_json(text: str) -> bool:
+    """True if the text is JSON to a strict reader."""
+    try:
+        _decode(text)
+    except (ValueError, RecursionError):
+        return False
+    return True
 
 
 @dataclass(slots=True)

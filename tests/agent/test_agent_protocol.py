@@ -3,6 +3,7 @@
 import copy
 import json
 
+import pytest
 from agent_kit import asks, call, says
 
 from backend.agent import history
@@ -218,3 +219,40 @@ def test_tool_output_cannot_leave_its_fence():
     assert wire[2]["role"] == "tool"
     assert content.count("</tool_output") == 1
     assert content.endswith("</tool_output>")
+
+
+@pytest.mark.parametrize("text", ['{"a": NaN}', "[" * 5_000, '{"a": Infinity}', "{'a': 1}", "[1]"])
+def test_arguments_that_no_strict_reader_takes_are_never_sent(bench, text):
+    bench.tool("t")
+    bench.run(asks(call("t", text)), says("done"))
+    assert bench.sent()[1]["tool_calls"][0]["function"]["arguments"] == "{}"
+
+
+def test_names_and_arguments_are_stored_as_valid_text(bench):
+    bench.run(asks(call("t\ud800" + "x" * 100, '{"a": "\ud800"}')), says("done"), tools=())
+    bench.tool("t")
+    bench.run(asks(call("t\ud800" + "x" * 100, '{"a": "\ud800"}')), says("done"))
+    stored = list(bench.store.calls.values())[-1].call["function"]
+    json.dumps(stored, ensure_ascii=False).encode("utf-8")
+    assert len(stored["name"]) == 64
+
+
+def test_openai_messages_become_a_transcript_and_back():
+    wire = [
+        {"role": "system", "content": "s"},
+        {"role": "user", "content": "q"},
+        {"role": "assistant", "content": None, "tool_calls": [call("X", {"n": 1}, id="a").to_openai_tool_call()]},
+        {"role": "tool", "tool_call_id": "a", "content": "fine"},
+        {"role": "user", "content": [{"type": "text", "text": "next"}]},
+    ]
+    transcript = history.from_wire(wire, lambda name: name == "X")
+    assert transcript[3].read_only is True
+    back = history.to_wire(history.prepare(transcript, BUDGET)[0])
+    assert back[3].pop("name") == "X"
+    back[3]["content"] = "fine"
+    assert back == wire
+
+
+def test_a_thousand_messages_of_one_key_are_told_apart_quickly():
+    out = prepared(*(m for n in range(1_000) for m in (user(f"{n}", key="k"), assistant("a", key="k"))))
+    assert len({m.key for m in out}) == len(out)
