@@ -5,7 +5,6 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from email.utils import parsedate_to_datetime
 from http import HTTPStatus
 from typing import Any
 
@@ -278,6 +277,8 @@ def _header_seconds(value: str) -> float | None:
     unit = re.fullmatch(r"(\d+(?:\.\d+)?)\s*(ms|s)?", value)
     if unit:
         return float(unit.group(1)) / (1000 if unit.group(2) == "ms" else 1)
+    from email.utils import parsedate_to_datetime  # a slow import for a rare header
+
     try:
         moment = parsedate_to_datetime(value)
     except (TypeError, ValueError):

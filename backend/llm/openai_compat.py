@@ -7,12 +7,13 @@ from urllib.parse import urlsplit
 from ..agent.types import JsonObject, ModelRequest
 from ..cancel import CancelToken
 from ..errors import ModelError
+from .connection import Deadline
 from .faults import Complaint, error_for, read_body
 from .lessons import Lessons, lesson_from
 from .server import USER_AGENT, Reader, ServerProvider, ServerSettings, Shared
 from .shape import request_body
 from .sse import parse_json
-from .transport import Deadline, Exchange
+from .transport import Exchange
 from .wire import UNKNOWN_MODEL_HOLD_CHARS, ReadOptions, ReplyReader
 
 MODEL_LIST_BYTES = 4 * 1024 * 1024

@@ -8,6 +8,7 @@ import re
 import unicodedata
 from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
+from functools import cache
 
 from ..agent.types import JsonObject
 
@@ -44,7 +45,7 @@ def understand(text: str, tools: Collection[str]) -> Intent | None:
     whole = unicodedata.normalize("NFC", text).strip()
     plain = _TAIL.sub("", _PLEASE.sub("", whole, count=1)).strip()
     for candidate in dict.fromkeys((plain, whole)):
-        for pattern, build in _RULES:
+        for pattern, build in _compiled():
             match = pattern.fullmatch(candidate)
             intent = build(match) if match else None
             if intent is not None and intent.tool in tools:
@@ -113,8 +114,17 @@ def _is_date_or_phone(body: str) -> bool:
 Build = Callable[[re.Match[str]], Intent | None]
 
 
-def _rule(pattern: str, build: Build) -> tuple[re.Pattern[str], Build]:
-    return re.compile(pattern, re.IGNORECASE | re.DOTALL), build
+Rule = tuple[str, Build]
+
+
+def _rule(pattern: str, build: Build) -> Rule:
+    return pattern, build
+
+
+@cache
+def _compiled() -> tuple[tuple[re.Pattern[str], Build], ...]:
+    """Compiled when the first sentence comes: an installation with a model never pays for it."""
+    return tuple((re.compile(pattern, re.IGNORECASE | re.DOTALL), build) for pattern, build in _RULES)
 
 
 def _city(match: re.Match[str]) -> Intent | None:
@@ -199,7 +209,7 @@ def _code(match: re.Match[str]) -> Intent:
 
 _IN_FOLDER = rf"(?: (?:in|of|under|inside) (?:the |my |this |our )?(?:folder |directory |dir )?{_FOLDER}(?: folder| directory| dir)?)?"
 _COLON = r"\s*[:：,，]?\s*"
-_RULES: tuple[tuple[re.Pattern[str], Build], ...] = (
+_RULES: tuple[Rule, ...] = (
     # weather
     _rule(r"(?:(?:what(?:'s| is)|how(?:'s| is)|tell me|show me|get|check)\s+)?(?:the )?(?:current )?weather (?:like )?(?:today )?(?:in|for|at|of)\s+(?P<city>.+)", _city),
     _rule(r"(?:what(?:'s| is) the )?weather[:：]\s*(?P<city>[^\n]+)", _city),

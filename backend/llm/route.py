@@ -2,18 +2,19 @@
 
 import base64
 import contextlib
-import ipaddress
 import os
 import socket
-import ssl
 import sys
 import threading
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote, urlsplit
 
 from ..errors import ModelError
+
+if TYPE_CHECKING:
+    import ssl
 
 POLL_SECONDS = 0.05
 Address = tuple[socket.AddressFamily, Any]
@@ -59,10 +60,16 @@ def is_loopback(host: str) -> bool:
     """True for names and addresses of this machine."""
     if host == "localhost" or host.endswith(".localhost"):
         return True
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return False
+    return host == "::1" or (host.startswith("127.") and is_address(host))
+
+
+def is_address(host: str) -> bool:
+    """True for an IP address, False for a name."""
+    for family in (socket.AF_INET, socket.AF_INET6):
+        with contextlib.suppress(OSError, ValueError):
+            socket.inet_pton(family, host)
+            return True
+    return False
 
 
 def resolve(host: str, port: int, timeout: float, stop: threading.Event) -> list[Address]:
@@ -70,12 +77,9 @@ def resolve(host: str, port: int, timeout: float, stop: threading.Event) -> list
 
     The system's resolver cannot be interrupted, so a name is looked up on a thread that can be left behind.
     """
-    try:
-        ipaddress.ip_address(host)
-    except ValueError:
-        if host != "localhost":
-            return _resolve_apart(host, port, timeout, stop)
-    return _look_up(host, port)
+    if host == "localhost" or is_address(host):
+        return _look_up(host, port)
+    return _resolve_apart(host, port, timeout, stop)
 
 
 def _look_up(host: str, port: int) -> list[Address]:
@@ -108,8 +112,10 @@ def _resolve_apart(host: str, port: int, timeout: float, stop: threading.Event) 
 
 
 @lru_cache(maxsize=1)
-def tls_context() -> ssl.SSLContext:
+def tls_context() -> "ssl.SSLContext":
     """Verifying by the system's trust store (or REQUESTS_CA_BUNDLE, SSL_CERT_FILE); certifi's where there is none."""
+    import ssl  # a slow import that a local server does not need
+
     context = ssl.create_default_context()
     context.set_alpn_protocols(["http/1.1"])
     bundle = os.environ.get("REQUESTS_CA_BUNDLE") or os.environ.get("CURL_CA_BUNDLE")

@@ -7,11 +7,12 @@ from typing import Any, Protocol
 from ..agent.types import Delta, FinishReason, JsonObject, ModelReply, ModelRequest, OnDelta, Usage
 from ..cancel import CancelToken
 from ..errors import ModelCancelled, ModelError, ModelTimeout
+from .connection import Deadline
 from .faults import Complaint, error_for, read_body
 from .lessons import Lessons, QuirkMemory
 from .retrying import Attempts, RetryPolicy
 from .shape import encode
-from .transport import Deadline, Exchange, Opened, Transport
+from .transport import Exchange, Opened, Transport
 
 TOTAL_TIMEOUT_SECONDS = 300.0
 IDLE_TIMEOUT_SECONDS = 90.0

@@ -3,9 +3,12 @@
 import re
 from collections.abc import Collection
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from .dialects import TextCall, read_bare, read_markup
 from .think import Place, held_tail
+
+if TYPE_CHECKING:
+    from .dialects import TextCall
 
 # What opens a call in the dialects we know, and what must follow for it to be one and no mention of it.
 _OBJECT = r"\s*(?:```(?:json)?\s*)?[\[{]"
@@ -67,7 +70,7 @@ class TextEnd:
     """What the end of an answer brings: text that was held back, the calls in it, thoughts in it."""
 
     text: str = ""
-    calls: tuple[TextCall, ...] = ()
+    calls: "tuple[TextCall, ...]" = ()
     reasoning: str = ""
 
 
@@ -155,14 +158,16 @@ class CallTextFilter:
     # ------------------------------------------------------------ the end
     def close(self, structured: bool) -> TextEnd:
         """Decide about what was held back; with `structured` calls in the reply none are taken from the text."""
+        if not (self._bare or self._markup or self._buffer):
+            return TextEnd()
+        from .dialects import read_bare, read_markup  # many patterns to compile, needed by few answers
+
         if self._bare:
             bare, self._bare, self._starting = self._bare, "", False
             calls = () if structured else read_bare(bare, self._names)
             return TextEnd(calls=calls) if calls else TextEnd(text=self.feed(bare) + self.close(structured).text)
         held = self._markup or self._buffer
         self._markup = self._buffer = ""
-        if not held:
-            return TextEnd()
         read = read_markup(held, self._names)
         if read is not None:
             return TextEnd(_tidy(read.text), () if structured else read.calls, read.reasoning)
