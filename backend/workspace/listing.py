@@ -12,7 +12,7 @@ from typing import Any, Literal
 from ..errors import FileMissing, FileProblem, ToolError
 from ..ids import iso
 from .names import TEMPORARY_PREFIX, is_addressable, shown
-from .paths import FOLDER_FLAGS, HAS_DESCRIPTORS, Folder, Place, Root, locate, problems
+from .paths import FOLDER_FLAGS, Folder, Place, Root, locate, problems
 from .writing import Staged, is_stale_temporary
 
 Kind = Literal["file", "dir", "link", "other"]
@@ -76,7 +76,7 @@ def open_folder(place: Place) -> Folder:
     if not stat.S_ISDIR(found.st_mode):
         raise FileProblem(f"{path!r} is a file, not a folder.", suggestion="Use file_read to read it.")
     where = place.folder.path / place.name
-    if not HAS_DESCRIPTORS:
+    if place.folder.fd is None:
         place.folder.at(place.name)  # checks that the way is still inside
         return Folder(None, where, place.folder.root)
     with problems(path):

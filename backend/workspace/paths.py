@@ -13,6 +13,7 @@ from types import TracebackType
 from typing import NoReturn, Self
 
 from ..errors import FileMissing, FileProblem, WorkspaceViolation
+from .beneath import beneath
 from .names import check_new_name, shown
 
 OUTSIDE = "Path is outside project directory"
@@ -184,7 +185,10 @@ def locate(root: Root, path: str, *, follow: bool = True, make: bool = False) ->
     """
     parts = split(path, root)
     if not HAS_DESCRIPTORS:
-        return _locate_by_name(root, path, parts, make)
+        return _locate_by_name(root, path, parts, follow=follow, make=make)
+    place = _locate_at_once(root, parts, follow)
+    if place is not None:
+        return place
     walk = _Walk(root, path, make)
     try:
         with problems("/".join(parts)):
@@ -193,6 +197,31 @@ def locate(root: Root, path: str, *, follow: bool = True, make: bool = False) ->
         _unmake(walk.fds, walk.made)
         _close(walk.fds)
         raise
+
+
+def _locate_at_once(root: Root, parts: list[str], follow: bool) -> Place | None:
+    """The usual case in one call of the kernel: plain names, no link; None if it takes a walk to know."""
+    if len(parts) < 2 or ".." in parts or not parts[-1].isascii() or not beneath.available:
+        return None
+    top = root.open()
+    try:
+        fd = beneath.open(top, "/".join(parts[:-1]), FOLDER_FLAGS)
+    finally:
+        os.close(top)
+    if fd is None:
+        return None
+    if follow and _link_at(fd, parts[-1]) is not None:
+        os.close(fd)
+        return None
+    return Place(Folder(fd, root.real.joinpath(*parts[:-1]), root.real), parts[-1], "/".join(parts), [fd])
+
+
+def _link_at(fd: int, name: str) -> str | None:
+    """What a link points to, or None if `name` is no link, or not there: whoever acts on it finds out."""
+    try:
+        return os.readlink(name, dir_fd=fd)
+    except OSError:
+        return None
 
 
 class _Walk:
@@ -237,7 +266,7 @@ class _Walk:
         """The place of the last part, or None if it was a link that leads on."""
         part = self._known(part)
         if follow:
-            target = self._link(part)
+            target = _link_at(self.fds[-1], part)
             if target is not None:
                 self._expand(target)
                 return None
@@ -254,7 +283,7 @@ class _Walk:
         except OSError as error:
             if error.errno not in (errno.ENOTDIR, errno.ELOOP):
                 raise
-            target = self._link(part)
+            target = _link_at(self.fds[-1], part)
             if target is None:
                 raise FileProblem(f"{'/'.join([*self.names, part])!r} is a file, not a folder.") from None
             self._expand(target)
@@ -276,12 +305,6 @@ class _Walk:
             os.mkdir(part, dir_fd=self.fds[-1])
             self.made.append((len(self.fds) - 1, part))
         return os.open(part, FOLDER_FLAGS, dir_fd=self.fds[-1])
-
-    def _link(self, part: str) -> str | None:
-        try:
-            return os.readlink(part, dir_fd=self.fds[-1])
-        except OSError:
-            return None  # no link, or nothing there: whoever acts on it finds out
 
     def _expand(self, target: str) -> None:
         self.links += 1
@@ -325,9 +348,12 @@ class _Walk:
         return Place(folder, name, "/".join([*names, name] if name else names), self.fds, self.made)
 
 
-def _locate_by_name(root: Root, asked: str, parts: list[str], make: bool) -> Place:
+def _locate_by_name(root: Root, asked: str, parts: list[str], *, follow: bool, make: bool) -> Place:
     """Where the system has no folder descriptors (Windows): resolve, then check; `Folder.at` checks again."""
-    real = Path(os.path.realpath(root.real.joinpath(*parts)))
+    if follow or not parts or parts[-1] == "..":
+        real = Path(os.path.realpath(root.real.joinpath(*parts)))
+    else:
+        real = Path(os.path.realpath(root.real.joinpath(*parts[:-1]))) / parts[-1]
     if not real.is_relative_to(root.real):
         refuse(asked)
     relative = real.relative_to(root.real)

@@ -9,6 +9,8 @@ from typing import Any
 
 import pytest
 
+from backend.workspace import paths
+
 CASES = json.loads((Path(__file__).parent / "cases" / "file_cases.json").read_text())["cases"]
 REPEAT = re.compile(r"\{(.)\*(\d+)\}")
 
@@ -99,6 +101,16 @@ def check_disk(check: dict[str, Any], root: Path) -> None:
 
 @pytest.mark.parametrize("case", CASES, ids=[case["id"] for case in CASES])
 def test_a_shared_case_holds(case, tools, projects, names):
+    run(case, tools, projects, names)
+
+
+@pytest.mark.parametrize("case", [c for c in CASES if c["area"] != "size"], ids=lambda case: case["id"])
+def test_a_shared_case_holds_where_the_system_has_no_folder_descriptors(case, tools, projects, names, monkeypatch):
+    monkeypatch.setattr(paths, "HAS_DESCRIPTORS", False)
+    run(case, tools, projects, names)
+
+
+def run(case, tools, projects, names) -> None:
     root = projects.root("p1")
     for step in case["setup"]:
         prepare(filled(step, names), root, projects)

@@ -5,11 +5,12 @@ import random
 from collections import Counter
 from dataclasses import dataclass, field
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
 from backend.errors import FileProblem, WorkspaceViolation
-from backend.workspace import BlobStore, MemoryChangeLog, Workspace, trees
+from backend.workspace import BlobStore, MemoryChangeLog, Workspace, paths, trees
 
 NAMES = ["a", "b", "c", "d", "é", "x.txt", "-evil", "proj", "..."]
 MAX_LINKS = 40
@@ -183,7 +184,7 @@ def kind_of(wanted: Node | str | None) -> str:
     return "file" if wanted.children is None else "folder"
 
 
-def read_paths(folder: Path, seed: int, worlds: int, paths: int) -> int:
+def read_paths(folder: Path, seed: int, worlds: int, count: int) -> int:
     kinds: Counter[str] = Counter()
     for number in range(worlds):
         top = folder / f"w{seed}-{number}"
@@ -192,7 +193,7 @@ def read_paths(folder: Path, seed: int, worlds: int, paths: int) -> int:
         world.build()
         workspace = Workspace("p", world.project, MemoryChangeLog(), BlobStore(folder / "blobs"))
         before = fingerprint(world.top)
-        for _ in range(paths):
+        for _ in range(count):
             path = world.path()
             if path:
                 check_read(workspace, world, path)
@@ -203,14 +204,24 @@ def read_paths(folder: Path, seed: int, worlds: int, paths: int) -> int:
     return kinds.total()
 
 
-def test_reading_goes_where_the_model_says_and_never_outside(tmp_path):
-    assert read_paths(tmp_path, 1, worlds=30, paths=150) > 4_000
+@pytest.fixture(params=["kernel", "walk"])
+def way(request, monkeypatch) -> str:
+    """Both ways of finding a folder: openat2 where the kernel has it, and the walk alone."""
+    if request.param == "walk":
+        monkeypatch.setattr(paths, "beneath", SimpleNamespace(available=False))
+    elif not paths.beneath.available:
+        pytest.skip("this kernel has no openat2")
+    return request.param
+
+
+def test_reading_goes_where_the_model_says_and_never_outside(tmp_path, way):
+    assert read_paths(tmp_path, 1, worlds=30, count=150) > 4_000
 
 
 @pytest.mark.full
 @pytest.mark.timeout(600)
-def test_a_hundred_thousand_paths_never_lead_outside(tmp_path):
-    assert read_paths(tmp_path, random.SystemRandom().randrange(10**9), worlds=320, paths=320) > 100_000
+def test_a_hundred_thousand_paths_never_lead_outside(tmp_path, way):
+    assert read_paths(tmp_path, random.SystemRandom().randrange(10**9), worlds=320, count=320) > 100_000
 
 
 def act(workspace: Workspace, rng: random.Random, path: str, other: str, mark: bytes) -> None:
@@ -253,11 +264,11 @@ def write_paths(folder: Path, seed: int, worlds: int, acts: int) -> None:
         assert not list(world.project.rglob(".nanoclaw*"))
 
 
-def test_writing_never_changes_what_lies_outside(tmp_path):
+def test_writing_never_changes_what_lies_outside(tmp_path, way):
     write_paths(tmp_path, 2, worlds=15, acts=40)
 
 
 @pytest.mark.full
 @pytest.mark.timeout(900)
-def test_writing_never_changes_what_lies_outside_at_length(tmp_path):
+def test_writing_never_changes_what_lies_outside_at_length(tmp_path, way):
     write_paths(tmp_path, random.SystemRandom().randrange(10**9), worlds=200, acts=120)
