@@ -210,25 +210,30 @@ class Fetcher:
             )
 
     def _read_robots(self, target: Target, life: Lifeline) -> RobotsRules:
-        """The rules of the target's site; a robots.txt that is not there or cannot be read forbids nothing."""
+        """The rules of the target's site; a robots.txt that is not there, or does not come, forbids nothing."""
         here = Target(target.scheme, target.host, target.port, "/robots.txt")
         with Lifeline(min(ROBOTS_SECONDS, life.left), life.cancelled) as short:
             try:
-                for _ in range(MAX_ROBOTS_REDIRECTS + 1):
-                    answer = self._exchange(here, ChainCookies(), short, MAX_ROBOTS_BYTES)
-                    if answer.status not in REDIRECTS:
-                        return RobotsRules.from_answer(answer.status, answer.body.data)
-                    here = _next(here, answer)
-            except FetchRetryable:
+                return self._rules_at(here, short)
+            except (FetchRetryable, SsrfViolation):
                 life.check()
                 if not short.timed_out:
-                    raise  # the site itself cannot be reached, and neither can the page
-            except SsrfViolation:
-                if here.origin == target.origin:
-                    raise
+                    raise  # the site itself cannot be reached or is refused, and so is the page
             except FetchError:
-                if here.origin == target.origin and not short.timed_out:
-                    raise
+                life.check()
+        return RobotsRules.none()
+
+    def _rules_at(self, here: Target, life: Lifeline) -> RobotsRules:
+        answer = self._exchange(here, ChainCookies(), life, MAX_ROBOTS_BYTES)
+        for _ in range(MAX_ROBOTS_REDIRECTS):
+            if answer.status not in REDIRECTS:
+                return RobotsRules.from_answer(answer.status, answer.body.data)
+            try:
+                here = _next(here, answer)
+                answer = self._exchange(here, ChainCookies(), life, MAX_ROBOTS_BYTES)
+            except FetchError:
+                life.check()
+                break  # rules that lead elsewhere, and to nothing there, are none
         return RobotsRules.none()
 
 

@@ -38,7 +38,7 @@ class RobotsRules:
             return cls()
         from protego import Protego  # only fetching needs it
 
-        return cls(Protego.parse(body.decode("utf-8", "replace").replace("\0", "")))
+        return cls(Protego.parse(body.decode("utf-8-sig", "replace").replace("\0", "")))
 
     def allows(self, url: str) -> bool:
         """May this URL be fetched by us."""

@@ -121,7 +121,7 @@ def test_a_name_is_resolved_anew_for_each_hop(site: Site, monkeypatch: pytest.Mo
 
     answers = iter(["127.0.0.1", "127.0.0.1", "127.0.0.2"])
 
-    def resolve(host: str, port: int, **_: Any) -> list[Any]:
+    def resolve(host: str, port: int, *_: Any, **__: Any) -> list[Any]:
         return [(socket.AF_INET, socket.SOCK_STREAM, 6, "", (next(answers), port))]
 
     monkeypatch.setattr(socket, "getaddrinfo", resolve)
@@ -135,7 +135,7 @@ def test_a_name_is_resolved_anew_for_each_hop(site: Site, monkeypatch: pytest.Mo
 def test_a_host_keeps_its_name_in_the_request(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
     import socket
 
-    def resolve(host: str, port: int, **_: Any) -> list[Any]:
+    def resolve(host: str, port: int, *_: Any, **__: Any) -> list[Any]:
         return [(socket.AF_INET, socket.SOCK_STREAM, 6, "", ("127.0.0.1", port))]
 
     monkeypatch.setattr(socket, "getaddrinfo", resolve)
@@ -146,7 +146,7 @@ def test_a_host_keeps_its_name_in_the_request(site: Site, monkeypatch: pytest.Mo
 def test_a_dead_address_is_followed_by_the_next(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
     import socket
 
-    def resolve(host: str, port: int, **_: Any) -> list[Any]:
+    def resolve(host: str, port: int, *_: Any, **__: Any) -> list[Any]:
         return [(socket.AF_INET, socket.SOCK_STREAM, 6, "", (ip, port)) for ip in ("127.0.0.2", "127.0.0.1")]
 
     monkeypatch.setattr(socket, "getaddrinfo", resolve)
