@@ -14,7 +14,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "tests"))
 from support.server import Server
 from support.sse import read_events
 
-CHUNK = b'data: {"choices":[{"index":0,"delta":{"content":"hello "},"finish_reason":null}]}\n\n'
+CHUNK = b'data: {"choices":[{"index":0,"delta":{"content":"hello, this is one piece of an answer that a model would give "},"finish_reason":null}]}\n\n'
 LAST = b'data: {"choices":[{"index":0,"delta":{},"finish_reason":"stop"}]}\n\ndata: [DONE]\n\n'
 
 

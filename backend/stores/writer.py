@@ -16,7 +16,7 @@ from ..extensions import Database
 from ..models import Base
 from . import rows
 
-DELTA_PACE_SECONDS = 0.05
+PACE_SECONDS = 0.05
 RETRY_DELAYS_SECONDS = (0.1, 0.5, 2.0)
 CHECKPOINT_PAGES = 1000
 DELTAS = ("text.delta", "reasoning.delta")
@@ -37,6 +37,7 @@ class Batch:
     events: list[Event]
     tell: Tell
     awaited: bool
+    due: float = 0.0
     blobs: dict[int, str] = field(default_factory=dict)
     done: bool = False
     error: NanoClawError | None = None
@@ -45,9 +46,9 @@ class Batch:
 class RunWriter:
     """Commits batches in the order they came; a waiting caller commits for all who wait with it.
 
-    What nobody waits for (deltas above all) is committed at once when the run's last such commit is at
-    least 50 ms old, else together at most every 50 ms. Batches that somebody waits for or that hold rows
-    are written with synchronous=FULL, deltas with NORMAL.
+    What nobody waits for is committed with the next that somebody waits for, or within 50 ms. Deltas are
+    committed at once when the run's last ones are at least 50 ms old: the first of an answer always.
+    Batches that somebody waits for or that hold rows are written with synchronous=FULL, deltas with NORMAL.
     """
 
     def __init__(self, database: Database, keep_blob: KeepBlob) -> None:
@@ -56,7 +57,7 @@ class RunWriter:
         self._committing = threading.Lock()
         self._waiting = threading.Condition()
         self._pending: list[Batch] = []
-        self._last_loose: dict[str, float] = {}
+        self._last_deltas: dict[str, float] = {}
         self._failed: dict[str, NanoClawError] = {}
         self._connection: Connection | None = None
         self._full = False
@@ -68,6 +69,7 @@ class RunWriter:
         """Queue a batch; with `wait`, return when it is committed and told, or raise its error."""
         self._raise_earlier_failure(batch.run_id)
         batch.blobs = self._keep_full_results(batch.rows)
+        batch.due = self._due(batch)
         with self._waiting:
             self._pending.append(batch)
         if wait:
@@ -76,7 +78,7 @@ class RunWriter:
                     self._commit_pending()
             if batch.error:
                 raise batch.error
-        elif not self._commit_now_if_due(batch.run_id):
+        elif not self._commit_now_if_due(batch):
             with self._waiting:
                 self._waiting.notify()
 
@@ -93,8 +95,13 @@ class RunWriter:
                 self._connection = None
 
     # ---------------------------------------------------------------- when
-    def _commit_now_if_due(self, run_id: str) -> bool:
-        if time.monotonic() < self._last_loose.get(run_id, 0.0) + DELTA_PACE_SECONDS:
+    def _due(self, batch: Batch) -> float:
+        """When a batch must be committed at the latest, if nobody waits for it."""
+        last = self._last_deltas.get(batch.run_id, 0.0) if _has_deltas(batch) else time.monotonic()
+        return last + PACE_SECONDS
+
+    def _commit_now_if_due(self, batch: Batch) -> bool:
+        if time.monotonic() < batch.due:
             return False
         if not self._committing.acquire(blocking=False):
             return False
@@ -111,8 +118,7 @@ class RunWriter:
                     self._waiting.wait()
                 if self._closed:
                     return
-                due = min(self._last_loose.get(b.run_id, 0.0) for b in self._pending) + DELTA_PACE_SECONDS
-                pause = due - time.monotonic()
+                pause = min(batch.due for batch in self._pending) - time.monotonic()
                 if pause > 0:
                     self._waiting.wait(pause)
                     continue
@@ -163,10 +169,10 @@ class RunWriter:
                 told += _write_run(connection, [b for b in batches if b.run_id == run_id])
         now = time.monotonic()
         for batch in batches:
-            if not batch.awaited:
-                self._last_loose[batch.run_id] = now
+            if _has_deltas(batch):
+                self._last_deltas[batch.run_id] = now
             elif any(event.type == "run.finished" for event in batch.events):
-                self._last_loose.pop(batch.run_id, None)
+                self._last_deltas.pop(batch.run_id, None)
         return told
 
     def _ready_connection(self, full: bool) -> Connection:
@@ -260,6 +266,10 @@ def _merge_batches(batches: list[Batch]) -> list[Batch]:
         else:
             out.append(batch)
     return out
+
+
+def _has_deltas(batch: Batch) -> bool:
+    return any(event.type in DELTAS for event in batch.events)
 
 
 def _is_loose(batch: Batch) -> bool:
