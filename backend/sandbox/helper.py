@@ -30,6 +30,7 @@ class HelperConfig:
 
     profile: str = "light"
     wall_seconds: float = limits.WALL_SECONDS
+    cpu_seconds: int = int(limits.WALL_SECONDS) + limits.CPU_GRACE_SECONDS
     memory_bytes: int = limits.MEMORY_BYTES
     spares: int = 2
     left_out: frozenset[str] = frozenset()
@@ -84,7 +85,7 @@ class Helper:
                 "walls": [n for n in NAMES if n not in self.config.left_out],
                 "profile": self.config.profile,
                 "memory_bytes": self.config.memory_bytes,
-                "wall_seconds": self.config.wall_seconds,
+                "cpu_seconds": self.config.cpu_seconds,
                 "spares": self.config.spares,
             }
         )

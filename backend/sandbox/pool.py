@@ -21,6 +21,7 @@ WAITING_MAX = 500
 QUEUE_SECONDS = 20.0
 READ_GRACE_SECONDS = 2.0  # past the helper's own deadline
 ENDING_SECONDS = 2.0
+CPU_TOLERANCE_SECONDS = 0.25
 BACKOFF_MAX_SECONDS = 30.0
 ATTEMPTS = 3  # a helper that died under a run is replaced; code has no effect outside, so it may run again
 
@@ -206,6 +207,8 @@ class _Execution:
         ending = self._child.ending
         if ending is None:
             raise _HelperGone
+        if ending.cpu_seconds >= self._helper.config.cpu_seconds - CPU_TOLERANCE_SECONDS:
+            ending.late = True  # the kernel's own clock was the first
         kind, text, limit = _why(ending, self._seconds)
         return self._crashed(got, kind, text, limit, ending)
 
@@ -235,6 +238,10 @@ class _Execution:
             limit=None,
         )
         result.update(fields)
+        full = len(result["stdout"]) >= limits.STDOUT_MAX_CHARS or len(result["stderr"]) >= limits.STDERR_MAX_CHARS
+        if full or result["truncated"]:
+            result["truncated"] = True
+            result["limit"] = result["limit"] or "output"
         for name in ("wall_seconds", "cpu_seconds"):
             result[name] = round(result[name], 4)
         result["peak_memory_mb"] = round(result["peak_memory_mb"], 1)

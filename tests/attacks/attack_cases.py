@@ -13,7 +13,7 @@ from backend.sandbox.inside import limits
 CASES = Path(__file__).parent / "cases"  # plain text, so that no formatter rewrites an attack
 _PART = re.compile(r"^## (\S+?)(?::.*)?\n\n```python\n(.*?)\n```\n\nIt succeeded if: (\w+)\.", re.S | re.M)
 ENVIRONMENT_SECRET = "canary-in-the-environment"
-LIMIT_SECONDS = 0.7
+LIMIT_SECONDS = 0.4
 SLACK_SECONDS = 3.0
 MEMORY_MAX_MB = 1024
 

@@ -16,7 +16,6 @@ from typing import Any
 
 from . import kernel
 from .jail import ON, Jail, measure_address_space
-from .limits import CPU_GRACE_SECONDS
 
 MESSAGE_MAX_BYTES = 1 << 16
 FOREVER = 1e9  # seconds
@@ -138,13 +137,13 @@ class Zygote:
 
 
 def main(arguments: str) -> None:
-    """Entry of the helper. `arguments` is JSON: fd, paths, wanted walls, profile, memory, wall seconds, spares."""
+    """Entry of the helper. `arguments` is JSON: fd, paths, wanted walls, profile, memory, processor seconds, spares."""
     given = json.loads(arguments)
     sys.path[:] = given["paths"]
     control = socket.socket(fileno=given["fd"])
     control.set_inheritable(False)
     kernel.prctl(kernel.PR_SET_PDEATHSIG, 0)
-    jail = Jail(frozenset(given["walls"]), given["memory_bytes"], int(given["wall_seconds"]) + CPU_GRACE_SECONDS)
+    jail = Jail(frozenset(given["walls"]), given["memory_bytes"], given["cpu_seconds"])
     jail.enter_namespaces()
     if jail.walls["pid_namespace"] == ON:
         _stay_behind(control)
