@@ -7,6 +7,8 @@ from .recorder import Recorder
 from .types import Delta, ModelReply
 
 PARAGRAPH = "\n\n"
+# A provider's notice that the text of this request so far was reasoning: the model closed a thought it never opened.
+RECALL = "text_was_reasoning"
 
 
 class _Strand:
@@ -18,6 +20,7 @@ class _Strand:
         self._step = step
         self._parts: list[str] = []
         self._length = 0
+        self._request_start = 0
         self._held = ""
         self._request: list[str] = []
 
@@ -27,6 +30,7 @@ class _Strand:
 
     def new_request(self, gap: str) -> None:
         self._request.clear()
+        self._request_start = self._length
         self._held = gap if self._length else ""
 
     def add(self, piece: str) -> None:
@@ -41,6 +45,18 @@ class _Strand:
             self._emit(self._event, step=self._step, offset=self._length, text=piece)
             self._parts.append(piece)
             self._length += len(piece)
+
+    def recall(self) -> str:
+        """Take back what this request has shown, and show the rest anew from the beginning."""
+        before, said = self.text[: self._request_start], self.text[self._request_start :]
+        self.show_anew(before)
+        self._request.clear()
+        return said
+
+    def show_anew(self, text: str) -> None:
+        """After the step has begun anew for its viewers: `text` from offset 0."""
+        self._parts, self._length, self._held = [], 0, ""
+        self.add(text)
 
     def settle(self, whole: str) -> None:
         """Show what of the complete text was not streamed; what was shown stands."""
@@ -57,7 +73,8 @@ class StepStream:
     def __init__(self, recorder: Recorder, step: int, heard: Callable[[Delta], None] | None = None) -> None:
         self._text = _Strand("text", recorder, step)
         self._reasoning = _Strand("reasoning", recorder, step)
-        self._notice = recorder.notice
+        self._recorder = recorder
+        self._step = step
         self._heard = heard
 
     @property
@@ -82,9 +99,17 @@ class StepStream:
         elif delta.kind == "reasoning":
             self._reasoning.add(delta.text)
         else:
-            self._notice(delta.code or "notice", delta.text)
+            self._recorder.notice(delta.code or "notice", delta.text)
+            if delta.code == RECALL:
+                self._recall()
         if self._heard is not None:
             self._heard(delta)
+
+    def _recall(self) -> None:
+        """What was text becomes reasoning; `step.started` tells viewers to drop what they have of the step."""
+        self._recorder.emit("step.started", step=self._step)
+        said = self._text.recall()
+        self._reasoning.show_anew(self._reasoning.text + said)
 
     def settle(self, reply: ModelReply) -> None:
         """The request is complete: what a provider did not stream is shown now."""

@@ -28,10 +28,13 @@ class ScriptedModel:
         self.requests.append(request)
         reply = self.replies.popleft() if self.replies else self.forever
         assert reply is not None, "the model was asked more often than the script says"
-        if callable(reply):
+        streams = not callable(reply)  # a function streams itself, as much as it likes
+        if not streams:
             reply = reply(request, on_delta, cancelled)
         if isinstance(reply, Exception):
             raise reply
+        if not streams:
+            return reply
         stream(on_delta, "reasoning", reply.reasoning)
         stream(on_delta, "text", reply.text)
         return reply
@@ -135,12 +138,15 @@ class Workbench:
         return [e.data for e in self.channel.events if e.type == type_]
 
     def shown(self, kind="text", step=None):
-        """The text a viewer has, put together by offsets as a client does it."""
+        """The text a viewer has, put together by offsets as a client does it; `step.started` begins a step anew."""
         steps = {}
-        for data in self.events(f"{kind}.delta"):
-            have = steps.get(data["step"], "")
-            assert data["offset"] == len(have)
-            steps[data["step"]] = have + data["text"]
+        for event in self.channel.events:
+            if event.type == "step.started":
+                steps.pop(event.data["step"], None)
+            if event.type == f"{kind}.delta":
+                have = steps.get(event.data["step"], "")
+                assert event.data["offset"] == len(have)
+                steps[event.data["step"]] = have + event.data["text"]
         return steps if step is None else steps.get(step, "")
 
     def answers(self):

@@ -289,11 +289,7 @@ def test_nb_str_04_thoughts_that_were_streamed_are_shown_once(bench):
 
 
 def test_a_reply_that_was_not_streamed_is_shown_whole(bench):
-    class Silent:
-        def chat(self, request, on_delta, cancelled):
-            return ModelReply("All at once.", reasoning="Quietly.")
-
-    bench.run(lambda request, on_delta, cancelled: Silent().chat(request, on_delta, cancelled))
+    bench.run(lambda request, on_delta, cancelled: ModelReply("All at once.", reasoning="Quietly."))
     assert bench.shown(step=0) == "All at once."
     assert bench.shown("reasoning", step=0) == "Quietly."
 
@@ -317,3 +313,19 @@ def test_notices_of_the_provider_are_passed_on(bench):
 
     bench.run(waits)
     assert bench.events("run.notice") == [{"run_id": "run", "code": "retry_wait", "detail": "Waiting 2 s."}]
+
+
+def test_text_that_turns_out_to_be_reasoning_is_taken_back(bench):
+    def closes_a_thought_it_never_opened(request, on_delta, cancelled):
+        on_delta(Delta("text", "Let me "))
+        on_delta(Delta("text", "think"))
+        on_delta(Delta("notice", "What was shown was reasoning.", "text_was_reasoning"))
+        on_delta(Delta("text", "The ans"))
+        return ModelReply("The answer.", reasoning="Let me think")
+
+    outcome = bench.run(says("First, ", "length"), closes_a_thought_it_never_opened)
+    assert outcome.output == "First, The answer."
+    assert bench.answers()[0].reasoning == "Let me think"
+    assert "text_was_reasoning" in bench.notices()
+    assert bench.shown(step=0) == "First, The answer."
+    assert bench.shown("reasoning", step=0) == "Let me think"
