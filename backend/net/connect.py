@@ -63,7 +63,7 @@ def _first(target: Target, addresses: list[str], port: int, life: Lifeline) -> s
         sock = socket.socket(socket.AF_INET6 if ":" in address else socket.AF_INET, socket.SOCK_STREAM)
         try:
             life.hold(sock)
-            sock.settimeout(max(0.01, min(CONNECT_SECONDS, life.left)))
+            sock.settimeout(min(CONNECT_SECONDS, life.left + 1))  # the lifeline cuts it first, and says why
             sock.connect((address, port))
         except OSError as failure:
             sock.close()

@@ -72,6 +72,8 @@ def _explained(error: FetchError) -> FetchError:
     """403 is how SearXNG says that JSON is switched off; everything else speaks for itself."""
     if error.details.get("status") == 403:
         return FetchError(f"HTTP 403 from the search endpoint. {JSON_OFF}", status=403)
+    if error.details.get("no_address"):
+        return FetchRetryable("The search endpoint has no address now; this machine may be without internet access.")
     return error
 
 

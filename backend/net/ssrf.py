@@ -254,4 +254,8 @@ def _no_address(target: Target, error: OSError | UnicodeError) -> FetchError:
             f"The name {target.host!r} cannot be looked up now: no answer from the name server. "
             "This machine may be without internet access."
         )
-    return FetchError(f"There is no host {target.host!r}.", suggestion="Check the spelling of the address.")
+    return FetchError(
+        f"No address was found for {target.host!r}.",
+        suggestion="Check the spelling. If other addresses fail too, this machine may be without internet access.",
+        no_address=True,
+    )

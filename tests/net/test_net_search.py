@@ -257,9 +257,10 @@ class TestSettings:
         assert default_search().search("q")["backend"] == "searxng"
 
 
-def test_the_tool_tells_a_machine_without_network_so(call: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("code", [socket.EAI_AGAIN, socket.EAI_NONAME])
+def test_the_tool_tells_a_machine_without_network_so(code: int, call: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     def no_server(*_: Any, **__: Any) -> Any:
-        raise socket.gaierror(socket.EAI_AGAIN, "Temporary failure in name resolution")
+        raise socket.gaierror(code, "no answer")
 
     monkeypatch.setattr(socket, "getaddrinfo", no_server)
     chain = SearchChain([SearxngBackend("http://searx.example.com")])
