@@ -1,0 +1,150 @@
+"""Reads what people type as arithmetic: signs, words, digits of any script, phrases with percent."""
+
+import re
+import unicodedata
+from dataclasses import dataclass
+from typing import Literal
+
+from .arithmetic import CannotCalculate
+
+MAX_EXPRESSION_CHARACTERS = 10_000
+MAX_PHRASE_CHARACTERS = 200
+SHOWN_CHARACTERS = 60
+
+SIGNS = str.maketrans({
+    "×": "*", "✕": "*", "✖": "*", "⨯": "*", "·": "*", "⋅": "*", "∙": "*", "•": "*", "∗": "*", "＊": "*",
+    "÷": "/", "∕": "/", "⁄": "/", "➗": "/", "：": "/",
+    "−": "-", "–": "-", "—": "-", "‐": "-", "‑": "-", "‒": "-", "﹣": "-", "➖": "-", "➕": "+",
+    "π": " pi ", "τ": " tau ", "φ": " phi ", "√": " sqrt ", "∛": " cbrt ", "∞": " infinity ",
+    "，": ",", "“": '"', "”": '"', "‘": "'", "’": "'", "【": "(", "】": ")", "[": "(", "]": ")", "{": "(", "}": ")",
+    "\u200b": " ", "\u200e": " ", "\u200f": " ", "\ufeff": " ", "\u2061": " ", "\u2062": "*",
+})  # fmt: skip
+SUPERSCRIPTS = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻⁽⁾", "0123456789+-()")
+SUPERSCRIPT_RUN = re.compile("[⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻⁽⁾]+")
+CURRENCY = "$€£¥₹₩₽"
+
+WORDS: tuple[tuple[str, str], ...] = (
+    (r"^(?:please )?(?:what(?:'s| is| are)\b|calculate\b|compute\b|evaluate\b|how much is\b|请?计算|求)[ :]*", " "),
+    (r" ?(?:是多少|等于多少|等于几|等于|得多少)$", ""),
+    (r"\bto the power of\b|\braised to\b|的?次方(?=\d)", "^"),
+    (r"\b(?:divided by|over)\b|除以|除", "/"),
+    (r"\b(?:multiplied by|times)\b|乘以|乘", "*"),
+    (r"\bplus\b|加上|加", "+"),
+    (r"\bminus\b|减去|减", "-"),
+    (r"\bsquared\b|的?平方(?!根)", "^2"),
+    (r"\bcubed\b|的?立方(?!根)", "^3"),
+    (r"\bsquare root of\b", " sqrt "),
+    (r"\bcube root of\b", " cbrt "),
+    (r"\bper\s?cent\b|\bpct\b|％", "%"),
+    (r"百分之\s*(\d+(?:\.\d+)?)", r"\1%"),
+    (r"%\s*的\s*", "% of "),
+    (r"(?<=\d)\s*的\s*(\d+(?:\.\d+)?%)", r" * \1"),
+    (r"\bdegrees?\b|\bdeg\b|°|度", " ° "),
+    (r"\b(?:math|np|numpy|cmath)\.", ""),
+)
+_N = r"([-+]?\d[\d.,]{0,40})"
+PHRASES: tuple[tuple[str, str], ...] = (
+    (rf"\bwhat (?:%|percent(?:age)?) of {_N} is {_N}", r"(\2) / (\1) * 100"),
+    (rf"{_N} is what (?:%|percent(?:age)?) of {_N}", r"(\1) / (\2) * 100"),
+    (rf"\b(?:increase|raise) {_N} by {_N}\s*%", r"(\1) * (1 + (\2) / 100)"),
+    (rf"\b(?:decrease|reduce|lower) {_N} by {_N}\s*%", r"(\1) * (1 - (\2) / 100)"),
+    (rf"{_N} (?:increased|raised) by {_N}\s*%", r"(\1) * (1 + (\2) / 100)"),
+    (rf"{_N} (?:decreased|reduced) by {_N}\s*%", r"(\1) * (1 - (\2) / 100)"),
+)
+
+Kind = Literal["number", "name", "sign", "end"]
+
+
+@dataclass(frozen=True, slots=True)
+class Token:
+    """A piece of the expression. `spaced` says whether blanks stand before it; `at` is its position from 1."""
+
+    kind: Kind
+    text: str
+    at: int
+    spaced: bool
+
+
+def normalised(expression: str) -> str:
+    """The expression in plain signs; raises CannotCalculate for what is too long or empty."""
+    if len(expression) > MAX_EXPRESSION_CHARACTERS:
+        raise CannotCalculate(f"The expression is longer than {MAX_EXPRESSION_CHARACTERS:,} characters.")
+    text = SUPERSCRIPT_RUN.sub(lambda run: f"^({run[0].translate(SUPERSCRIPTS)})", expression)
+    text = "".join(_plain_letter(letter) for letter in text)
+    text = unicodedata.normalize("NFKC", text.translate(SIGNS)).translate(SIGNS)
+    text = " ".join(text.lower().split()).lstrip("= ").rstrip("=?\uff1f ")
+    if len(text) <= MAX_PHRASE_CHARACTERS:
+        for pattern, put in PHRASES:
+            text = re.sub(pattern, put, text)
+    for pattern, put in WORDS:
+        text = re.sub(pattern, put, text)
+    if not text.strip():
+        raise CannotCalculate("The expression is empty.", suggestion='Give something to calculate, e.g. "2 + 3 * 4".')
+    return text
+
+
+def _plain_letter(letter: str) -> str:
+    """½ becomes a fraction that is added to a whole number before it; digits of any script become 0 to 9."""
+    if letter.isascii():
+        return letter
+    decomposed = unicodedata.decomposition(letter)
+    if decomposed.startswith("<fraction>"):
+        top, _, bottom = unicodedata.normalize("NFKC", letter).partition("\u2044")
+        return f"`{top}/{bottom or 1}`" if bottom else letter
+    digit = unicodedata.decimal(letter, None)
+    return letter if digit is None else str(digit)
+
+
+NUMBER = re.compile(
+    r"0x[0-9a-f]+|0b[01]+|0o[0-7]+"
+    r"|(?:\d{1,3}(?:[ ]\d{3})+(?!\d)|\d+(?:_\d+)*)?(?:\.\d+(?:_\d+)*|\.(?![\d.]))?(?:e[+-]?\d+)?"
+)
+GROUPED = re.compile(r"\d{1,3}(?:,\d{3})+(?![\d,])(?:\.\d+)?(?:e[+-]?\d+)?")
+FRACTION = re.compile(r"`(\d+)/(\d+)`")
+NAME = re.compile(r"[^\W\d_]+[0-9]*(?:_?[^\W\d_]+[0-9]*)*")
+SIGN = re.compile(r"\*\*|//|!!|[-+*/^%‰!(),;|°<>=&~?:'\"`@#\\]")
+
+
+def tokens(text: str) -> list[Token]:
+    """The tokens of normalised text, ended by one of kind "end"; raises CannotCalculate at what it cannot read."""
+    found: list[Token] = []
+    in_call: list[bool] = []  # whether each open bracket belongs to a function: there a comma separates
+    at, spaced = 0, False
+    while at < len(text):
+        letter = text[at]
+        if letter.isspace() or letter in CURRENCY:
+            at, spaced = at + 1, True
+            continue
+        token = _token(text, at, spaced, bool(in_call and in_call[-1]))
+        if token.text == "(":
+            in_call.append(bool(found) and found[-1].kind == "name")
+        elif token.text == ")" and in_call:
+            in_call.pop()
+        at, spaced = at + len(token.text), False
+        found += _split(token)
+    found.append(Token("end", "", len(text) + 1, spaced))
+    return found
+
+
+def _token(text: str, at: int, spaced: bool, in_call: bool) -> Token:
+    letter = text[at]
+    if letter == "`" and (match := FRACTION.match(text, at)):
+        return Token("number", match[0], at + 1, spaced)
+    if letter.isdigit() or letter == ".":
+        grouped = None if in_call else GROUPED.match(text, at)
+        match = grouped or NUMBER.match(text, at)
+        if match and match[0] not in ("", "."):
+            return Token("number", match[0], at + 1, spaced)
+    if match := NAME.match(text, at):
+        return Token("name", match[0], at + 1, spaced)
+    if match := SIGN.match(text, at):
+        return Token("sign", match[0], at + 1, spaced)
+    raise CannotCalculate(f"{letter!r} at position {at + 1} is not understood.")
+
+
+def _split(token: Token) -> list[Token]:
+    """`x7`, as in 6x7, is a multiplication sign and a number."""
+    match = re.fullmatch(r"x(\d+)", token.text) if token.kind == "name" else None
+    if match is None:
+        return [token]
+    return [Token("sign", "*", token.at, token.spaced), Token("number", match[1], token.at + 1, False)]
