@@ -130,7 +130,7 @@ def _tagged(text: str, names: Collection[str]) -> Markup | None:
         closing = _CLOSE_TAG.match(text, at)
         at = closing.end() if closing else at
     rest.append(text[at:])
-    return Markup(tuple(calls), "".join(rest)) if calls else None
+    return Markup(tuple(calls), re.sub(r"✿\w+✿:?", "", "".join(rest))) if calls else None
 
 
 def _qwen_old(body: str, head: re.Match[str], names: Collection[str]) -> tuple[tuple[TextCall, ...], int, int]:

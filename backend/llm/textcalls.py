@@ -3,6 +3,7 @@
 import re
 from collections.abc import Collection
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from .think import Place, held_tail
@@ -52,14 +53,11 @@ RESIDUE_CHARS = 48
 _TAGS = sorted({*OPENERS, *RESIDUES}, key=len, reverse=True)
 _ANY = re.compile("|".join(re.escape(tag) for tag in _TAGS))
 _STARTERS = frozenset(tag[0] for tag in _TAGS)
-_BARE = re.compile(
-    r"""\A\s*(?:```\w*\s*)?(?:
-        \[?\s*\{\s*"(?:name|function|tool|tool_name|function_name|type|recipient_name|action)"\s*:
-        |\[\s*(?:NAME)\s*\(
-        |(?:print\(\s*)?(?:default_api\.)?(?:NAME)\s*\(
-    )""",
-    re.VERBOSE,
-)
+_BARE = r"""\A\s*(?:```\w*\s*)?(?:
+    \[?\s*\{\s*"(?:name|function|tool|tool_name|function_name|type|recipient_name|action)"\s*:
+    |\[\s*(?:NAME)\s*\(
+    |(?:print\(\s*)?(?:default_api\.)?(?:NAME)\s*\(
+)"""
 _FENCE = re.compile(r"\A```\w*\s*")
 _JSON_BEGINNING = re.compile(r"\[?\s*(?:\{\s*(?:\"\w*\"?\s*)?)?")
 _PYTHON_BEGINNING = re.compile(r"\A\[?\s*(?:print\(\s*)?(?:default_api\.)?")
@@ -74,14 +72,32 @@ class TextEnd:
     reasoning: str = ""
 
 
+class _Rules:
+    """The patterns for one set of tool names, compiled once."""
+
+    def __init__(self, names: frozenset[str]) -> None:
+        self._names = "|".join(re.escape(n) for n in sorted(names, key=len, reverse=True)) or r"(?!)"
+        self.bare = re.compile(_BARE.replace("NAME", self._names), re.VERBOSE)
+        self._follow: dict[str, re.Pattern[str]] = {}
+
+    def follow(self, tag: str) -> re.Pattern[str]:
+        """What must follow an opener."""
+        if tag not in self._follow:
+            self._follow[tag] = re.compile(OPENERS[tag].replace("NAME", self._names))
+        return self._follow[tag]
+
+
+@lru_cache(maxsize=64)
+def _rules(names: frozenset[str]) -> _Rules:
+    return _Rules(names)
+
+
 class CallTextFilter:
     """Lets text through, holds back what may be a call; `names` are the tools that the model knows."""
 
     def __init__(self, names: Collection[str]) -> None:
         self._names = frozenset(names)
-        alternatives = "|".join(re.escape(n) for n in sorted(names, key=len, reverse=True)) or r"(?!)"
-        self._follow = {tag: re.compile(rule.replace("NAME", alternatives)) for tag, rule in OPENERS.items()}
-        self._bare_rule = re.compile(_BARE.pattern.replace("NAME", alternatives), re.VERBOSE)
+        self._rules = _rules(self._names)
         self._starting = bool(names)
         self._bare = ""
         self._buffer = ""
@@ -110,7 +126,7 @@ class CallTextFilter:
         stripped = self._bare.lstrip()
         if not stripped:
             return ""
-        if self._bare_rule.match(self._bare) or self._may_become_bare(stripped):
+        if self._rules.bare.match(self._bare) or self._may_become_bare(stripped):
             return ""
         text, self._bare, self._starting = self._bare, "", False
         return text
@@ -142,7 +158,7 @@ class CallTextFilter:
 
     def _opener(self, tag: str, out: list[str]) -> bool:
         rest = self._buffer[len(tag) :]
-        if self._follow[tag].match(rest[:DECISION_CHARS]):
+        if self._rules.follow(tag).match(rest[:DECISION_CHARS]):
             self._markup, self._buffer = self._buffer, ""
             return False
         if len(rest) < DECISION_CHARS:

@@ -37,6 +37,7 @@ class Place:
         self.fenced = False
         self.quoted = False
         self._ticks = 0  # backticks at the end of the text so far: a fence may arrive in parts
+        self._line_ticks = 0  # backticks in this line so far: odd means inside a piece of code
 
     def note(self, text: str) -> None:
         """Go on by `text`."""
@@ -49,7 +50,8 @@ class Place:
             self._ticks = len(run) - len(run.rstrip("`"))
         _, newline, last = text.rpartition("\n")
         self.blank_line = not last.strip() and (bool(newline) or self.blank_line)
-        self.quoted = text[-1] in "`\"'“‘「"
+        self._line_ticks = last.count("`") + (0 if newline else self._line_ticks)
+        self.quoted = self._line_ticks % 2 == 1 or text[-1] in "`\"'“‘「"
 
 
 class ThinkSplitter:

@@ -108,17 +108,23 @@ class ReplyReader:
         if not self.ended:
             for value in self._reader.close():
                 self._take(value)
-        if not (self.ended or self.finish_reason or (self._whole_document() and not cut)):
-            raise self._error(self._incomplete())
-        if not self._chosen:
-            raise self._error(ModelTransient("The model's server sent an empty answer (no choices)."))
-        if self.finish_reason == "error":
-            raise self._error(ModelTransient("The model's server broke the answer off (finish reason: error)."))
+        problem = self._problem(cut)
         for kind, text in self._think.close():
             self._split(kind, text)
-        end = self._filter.close(bool(self._calls)) if self._filter else TextEnd()
-        self._close_text(end)
+        self._close_text(self._filter.close(bool(self._calls)) if self._filter else TextEnd())
+        if problem is not None:
+            raise self._error(problem)
         return self._taken()
+
+    def _problem(self, cut: str) -> ModelError | None:
+        """Why this is no whole answer."""
+        if not (self.ended or self.finish_reason or (self._whole_document() and not cut)):
+            return self._incomplete()
+        if not self._chosen:
+            return ModelTransient("The model's server sent an empty answer (no choices).")
+        if self.finish_reason == "error":
+            return ModelTransient("The model's server broke the answer off (finish reason: error).")
+        return None
 
     def _whole_document(self) -> bool:
         return self._reader.kind == "json" and self._chosen and not self._streamed
