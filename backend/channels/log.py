@@ -2,7 +2,7 @@
 
 import threading
 from collections import deque
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Generator, Iterable, Iterator, Sequence
 from typing import Any, Generic, NamedTuple, TypeVar
 
 from sqlalchemy import select
@@ -208,10 +208,16 @@ class TabEvents:
         """Tell every tab of the user."""
         self._bus.publish(user_id, [Changed(kind, object_id)])
 
-    def subscribe(self, user_id: str) -> Iterator[Changed | None]:
-        """Changes as they happen; None is a heartbeat. A gap is told as a change of everything."""
+    def subscribe(self, user_id: str) -> Generator[Changed | None, None, None]:
+        """Changes from this call on; None is a heartbeat. A gap is told as a change of everything. Close it."""
+        changes = self._changes(user_id)
+        next(changes)
+        return changes
+
+    def _changes(self, user_id: str) -> Generator[Changed | None, None, None]:
         mailbox = self._bus.join(user_id)
         try:
+            yield None  # from here on it listens
             while True:
                 items, gap, closed = mailbox.take(HEARTBEAT_SECONDS)
                 if gap:

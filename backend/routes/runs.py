@@ -1,13 +1,12 @@
 """Runs: what the agent did, live and afterwards."""
 
 import json
-from collections.abc import Iterable, Iterator
 from io import BytesIO
-from typing import Any
 
 from flask import Blueprint, Response, request
 from werkzeug.wsgi import wrap_file
 
+from ..channels.log import Changed, LoggedEvent
 from ..services import runs
 from .downloads import attachment
 from .http import nothing, operation, reply, runtime, user_id
@@ -77,8 +76,7 @@ def cancel(run_id: str) -> Response:
 @operation("What changes, for a whole tab", returns={200: EVENT_STREAM}, errors=(503,))
 def tab_events() -> Response:
     """`changed {type, id}` of what the user may see."""
-    changes = runtime().tabs.subscribe(user_id())
-    return stream(_changes(changes), still_signed_in())
+    return stream(runtime().tabs.subscribe(user_id()), _change_frame, still_signed_in())
 
 
 def run_events(run_id: str, query: requests.EventsQuery) -> Response:
@@ -88,14 +86,12 @@ def run_events(run_id: str, query: requests.EventsQuery) -> Response:
     if events is None:
         return nothing()
     signed_in = still_signed_in()
-    return stream(_frames(events), lambda: signed_in() and runs.may_watch(parts, who, run_id))
+    return stream(events, _event_frame, lambda: signed_in() and runs.may_watch(parts, who, run_id))
 
 
-def _frames(events: Iterable[Any]) -> Iterator[Frame | None]:
-    for event in events:
-        yield Frame(event.type, event.data, event.seq) if event is not None else None
+def _event_frame(event: LoggedEvent) -> Frame:
+    return Frame(event.type, event.data, event.seq)
 
 
-def _changes(changes: Iterable[Any]) -> Iterator[Frame | None]:
-    for change in changes:
-        yield Frame("changed", json.dumps({"type": change.type, "id": change.id})) if change is not None else None
+def _change_frame(change: Changed) -> Frame:
+    return Frame("changed", json.dumps({"type": change.type, "id": change.id}))

@@ -1,7 +1,8 @@
 """Server-Sent Events: how events of the log become a response that lives as long as its reader."""
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator
 from dataclasses import dataclass
+from typing import TypeVar
 
 from flask import Response, request
 
@@ -13,6 +14,7 @@ HEARTBEAT = ": \n\n"
 # Told to clients that reconnect on their own.
 RETRY_MS = 1000
 MAX_SEQ_DIGITS = 16
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,17 +41,19 @@ def last_event_id(after: int) -> int:
     return int(header)
 
 
-def stream(frames: Iterable[Frame | None], may_go_on: Callable[[], bool]) -> Response:
-    """Answer with events; None is a heartbeat, before which `may_go_on` is asked again.
+def stream(source: Iterator[T | None], frame_of: Callable[[T], Frame], may_go_on: Callable[[], bool]) -> Response:
+    """Answer with what `source` gives; its None is a heartbeat, before which `may_go_on` is asked again.
 
     Raises Unavailable when too many streams are open.
     """
     who = identity().user_id
     slots = web_state().slots
     slots.take(who, automation=is_automation())
-    response = Response(_texts(frames, may_go_on), mimetype="text/event-stream")
-    # Also when the reader left before the first line was sent, so not in the generator.
+    response = Response(texts(source, frame_of, may_go_on), mimetype="text/event-stream")
+    # Not in the generator: a reader may leave before its first line is sent.
     response.call_on_close(lambda: slots.give_back(who))
+    if isinstance(source, Generator):
+        response.call_on_close(source.close)
     response.headers["Cache-Control"] = "no-store"
     response.headers["X-Accel-Buffering"] = "no"
     return response
@@ -73,16 +77,13 @@ def still_signed_in() -> Callable[[], bool]:
     return ask
 
 
-def _texts(frames: Iterable[Frame | None], may_go_on: Callable[[], bool]) -> Iterator[str]:
+def texts(source: Iterable[T | None], frame_of: Callable[[T], Frame], may_go_on: Callable[[], bool]) -> Iterator[str]:
+    """The stream as text; it ends with the source, or at a heartbeat that may not go on."""
     yield f"retry: {RETRY_MS}\n\n"
-    try:
-        for frame in frames:
-            if frame is not None:
-                yield frame.text()
-            elif may_go_on():
-                yield HEARTBEAT
-            else:
-                return
-    finally:
-        if hasattr(frames, "close"):
-            frames.close()
+    for item in source:
+        if item is not None:
+            yield frame_of(item).text()
+        elif may_go_on():
+            yield HEARTBEAT
+        else:
+            return
