@@ -2,15 +2,18 @@
 
 import threading
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 from ..agent.ports import Tell
 from ..agent.types import (
     CallRecord,
     Event,
+    Injection,
     JsonObject,
     MessageRecord,
     Record,
+    Resume,
     RunRecord,
     StepRecord,
     WaitingMessage,
@@ -64,6 +67,22 @@ class MemoryStore:
     def set_task_state(self, key: str, value: Any) -> None:
         """Keep a value."""
         self.task_state[key] = value
+
+    def resume(self, run_id: str) -> Resume:
+        """What a run that broke off needs to be taken up again (`RunSpec.resume`)."""
+        with self._lock:
+            steps = sorted((s for (run, _), s in self.steps.items() if run == run_id), key=lambda s: s.index)
+            calls = sorted(
+                (c for (run, _), c in self.calls.items() if run == run_id), key=lambda c: (c.step, c.position)
+            )
+            injected: dict[int, list[WaitingMessage]] = {}
+            for event in self.events:
+                if event.type == "message.injected" and event.run_id == run_id:
+                    message = event.data["message"]
+                    waiting = WaitingMessage(message["id"], message["content"], tuple(message["attachments"]))
+                    injected.setdefault(event.data["step"], []).append(waiting)
+            injections = tuple(Injection(step, tuple(messages)) for step, messages in injected.items())
+            return Resume(tuple(map(replace, steps)), tuple(map(replace, calls)), injections=injections)
 
     def _keep(self, row: Record) -> None:
         if isinstance(row, RunRecord):
