@@ -189,7 +189,7 @@ class ServerProvider:
         total = self.settings.total_timeout
         if attempts.end is not None:
             total = min(total, max(0.001, attempts.end - self._retry.now()))
-        idle = request.idle_timeout if request.idle_timeout is not None else self.settings.idle_timeout
+        idle = min(self.settings.idle_timeout, request.idle_timeout or self.settings.idle_timeout)
         deadline = Deadline(idle if body.get("stream") else None, total)
         shown.requests += 1
         opened = self._transport.send(Exchange(self._url(), encode(body), self._headers()), deadline, cancelled)
