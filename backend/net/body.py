@@ -95,6 +95,8 @@ def read_body(response: http.client.HTTPResponse, limit: int, encoding: str) -> 
             out += unpacker.feed(data, limit + 1 - len(out))
             if len(out) > limit or wire > limit:
                 return Body(bytes(out[:limit]), "size")
+    except TimeoutError:
+        return Body(bytes(out), "time")
     except (http.client.HTTPException, OSError, ValueError, zlib.error):
         return Body(bytes(out), "broken")
     if unpacker is None:

@@ -12,6 +12,10 @@ MAX_ITEMS = 100
 MAX_SUMMARY_CHARS = 500
 MAX_XML_CHARS = 5_000_000
 MAX_PROLOG_CHARS = 65_536
+MAX_REFERENCE_DIGITS = 9
+# What XML 1.0 calls a character.
+CHARACTERS = ((0x9, 0xA, 0xD), range(0x20, 0xD800), range(0xE000, 0xFFFE), range(0x10000, 0x110000))
+_REFERENCE = re.compile(r"&#(x[0-9a-f]+|[0-9]+);?", re.I)
 _PROLOG = re.compile(r"\s*<\?xml[^>]{0,300}\?>")
 
 
@@ -23,10 +27,20 @@ def parse(text: str) -> Element | None:
         resolve_entities=False, no_network=True, load_dtd=False, huge_tree=False, recover=True, encoding="utf-8"
     )
     body = _without_doctype(_PROLOG.sub("", text[:MAX_XML_CHARS], count=1)).strip()
+    body = _REFERENCE.sub(_valid_reference, body)
     try:
         return etree.fromstring(body.encode("utf-8", "replace"), parser)
     except (etree.LxmlError, ValueError):
         return None
+
+
+def _valid_reference(found: "re.Match[str]") -> str:
+    """References to what is no character: the parser, made to forgive, would let them through as broken UTF-8."""
+    digits = found.group(1)
+    if len(digits) > MAX_REFERENCE_DIGITS:
+        return ""
+    number = int(digits[1:], 16) if digits[0] in "xX" else int(digits)
+    return found.group(0) if any(number in valid for valid in CHARACTERS) else ""
 
 
 def _without_doctype(text: str) -> str:

@@ -243,15 +243,16 @@ def _read(response: http.client.HTTPResponse, headers: Mapping[str, str], limit:
     if not 200 <= response.status < 300:
         limit = min(limit, MAX_ERROR_BODY_BYTES)
     body = read_body(response, limit, headers.get("content-encoding", ""))
-    if body.cut != "broken":
-        if not body.data and response.status == HTTPStatus.OK and not headers.keys() & ENDS_OR_KIND:
-            raise http.client.IncompleteRead(b"")  # the connection broke off within the headers
-        return body
-    if life.timed_out and body.data:
+    if not body.data and response.status == HTTPStatus.OK:
+        life.check()
+        if body.cut == "time":
+            raise TimeoutError
+        if body.cut or not headers.keys() & ENDS_OR_KIND:
+            raise http.client.IncompleteRead(b"")  # it broke off before the body, or even within the headers
+    if body.cut == "broken" and life.timed_out:
         return Body(body.data, "time")
-    life.check()
-    if not body.data and 200 <= response.status < 300:
-        raise http.client.IncompleteRead(b"")
+    if body.cut == "broken":
+        life.check()
     return body
 
 

@@ -42,8 +42,11 @@ class SearxngBackend:
 
     @classmethod
     def from_environment(cls, url: str, environ: Mapping[str, str]) -> "SearxngBackend":
-        """The endpoint with the process's fetch settings."""
-        return cls(url, FetchSettings.from_environment(environ))
+        """The endpoint with the process's fetch settings; ValueError for an address that is none."""
+        try:
+            return cls(url if "://" in url else f"http://{url}", FetchSettings.from_environment(environ))
+        except FetchError as error:
+            raise ValueError(f"NANOCLAW_SEARCH_URL: {error.message}") from error
 
     def search(self, query: str, max_results: int, cancelled: Cancel | None = None) -> list[Found]:
         """See SearchBackend."""

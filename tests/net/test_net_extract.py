@@ -282,3 +282,11 @@ class TestPdf:
     def test_has_no_links(self) -> None:
         with pytest.raises(FetchError, match="Links"):
             extract.links(page(web_server._PDF, "application/pdf"))
+
+
+@pytest.mark.parametrize(
+    "reference", ["&#xD800;", "&#55296;", "&#xd800", "&#0;", "&#x110000;", "&#" + "9" * 5000 + ";", "&#xFFFE;"]
+)
+def test_a_reference_to_no_character_is_dropped_from_a_feed(reference: str) -> None:
+    feed = f"<rss><channel><item><title>a{reference}b&#x6E2F;</title></item></channel></rss>"
+    assert extract.structured(page(feed, "application/rss+xml"))["items"][0]["title"] == "ab港"

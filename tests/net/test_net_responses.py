@@ -158,6 +158,31 @@ def test_a_body_that_drips_is_cut_at_the_time_limit(site: Site) -> None:
     assert "hello world" in result["text"]
 
 
+def test_a_server_that_goes_silent_costs_the_read_limit_and_no_more(site: Site) -> None:
+    """It sent the whole page, but neither its length nor its end."""
+    fetcher = Fetcher(FetchSettings(allow=parse_allow("127.0.0.1"), read_seconds=0.3))
+
+    def keep_open(connection: socket.socket, _request: bytes) -> None:
+        connection.sendall(b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n\r\n" + PAGE)
+        site.silence(connection)
+
+    result = read(fetcher, site, keep_open)
+    assert result["text"] == "hello world"
+    assert "time limit" in result["note"]
+
+
+@pytest.mark.parametrize("head", [b"", b"HTTP/1.1 200 OK\r\n", b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n\r\n"])
+def test_silence_before_the_body_is_worth_a_retry(head: bytes, site: Site) -> None:
+    fetcher = Fetcher(FetchSettings(allow=parse_allow("127.0.0.1"), read_seconds=0.3))
+
+    def start(connection: socket.socket, _request: bytes) -> None:
+        connection.sendall(head)
+        site.silence(connection)
+
+    with pytest.raises(FetchRetryable, match="stopped answering"):
+        read(fetcher, site, start)
+
+
 @pytest.mark.parametrize(
     ("packed", "name"),
     [

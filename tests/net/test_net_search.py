@@ -240,6 +240,16 @@ class TestSettings:
         chain = chain_from({"NANOCLAW_SEARCH_URL": "http://searx.internal:8888"})
         assert [backend.name for backend in chain.backends] == ["searxng"]
 
+    @pytest.mark.parametrize("url", ["ftp://searx.internal", "http://", "http://a b/", "http://me:pw@searx.internal/"])
+    def test_an_endpoint_that_is_no_address_is_a_wrong_setting(self, url: str) -> None:
+        with pytest.raises(ValueError, match="NANOCLAW_SEARCH_URL"):
+            chain_from({"NANOCLAW_SEARCH_URL": url})
+
+    def test_an_endpoint_may_be_written_without_its_scheme(self, site: Site) -> None:
+        site.answer = answer([ROW])
+        chain = chain_from({"NANOCLAW_SEARCH_URL": f"127.0.0.1:{site.port}"})
+        assert len(chain.search("q")["results"]) == 1
+
     def test_without_one_the_keyless_engines_are_asked(self) -> None:
         assert [backend.name for backend in chain_from({}).backends] == list(ENGINES)
 
