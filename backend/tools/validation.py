@@ -1,5 +1,6 @@
 """Checks arguments against a tool's JSON Schema: safe casts, defaults, and every problem at once."""
 
+import difflib
 import json
 import math
 import re
@@ -14,6 +15,7 @@ from .core import JsonObject
 MAX_PROBLEMS_SHOWN = 20
 MAX_CAST_DEPTH = 32
 SHOWN_CHARACTERS = 120
+MAX_CHOICES_SHOWN = 60
 UNKNOWN = "unknown argument"
 
 TRUE_WORDS = frozenset({"true", "1", "yes", "on"})
@@ -189,9 +191,17 @@ def _describe(error: Any, arguments: JsonObject) -> list[tuple[str, str]]:
     value = _at(arguments, path)
     if isinstance(value, float) and not math.isfinite(value):
         return [(_path(path), "must be a finite number")]
+    if keyword == "enum":
+        return [(_path(path), _choices(value, error.kind.options))]
     if keyword == "type":
         return [(_path(path), f"must be {' or '.join(sorted(error.kind.types))}, not {_shown(value)}")]
     return [(_path(path), _cut(error.message))]
+
+
+def _choices(value: Any, options: list[Any]) -> str:
+    near = difflib.get_close_matches(str(value)[:SHOWN_CHARACTERS], [str(option) for option in options], 1)
+    hint = f" (did you mean {near[0]}?)" if near else ""
+    return f"{_shown(value)} is not one of {', '.join(str(option) for option in options[:MAX_CHOICES_SHOWN])}{hint}"
 
 
 def _at(value: Any, path: list[Any]) -> Any:

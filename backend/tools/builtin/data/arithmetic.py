@@ -186,7 +186,8 @@ def _whole_power(base: int | Fraction, exponent: int) -> Number:
     if base in (1, -1):
         return 1 if base == 1 or exponent % 2 == 0 else -1
     if isinstance(base, int):
-        return base**exponent
+        whole: int = base**exponent
+        return whole
     if (bits - 1) * exponent > MAX_FRACTION_BITS:
         return bounded(lambda: CONTEXT.power(approximate(base), Decimal(exponent)))
     return base**exponent

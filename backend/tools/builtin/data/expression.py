@@ -269,9 +269,8 @@ def _read_number(token: Token) -> Number:
 
 def _scaled(digits: Decimal, shift: int) -> Number:
     number = int(digits)
-    if shift >= 0:
-        return number * 10**shift
-    return Fraction(number, 10**-shift)
+    scale: int = 10 ** abs(shift)
+    return number * scale if shift >= 0 else Fraction(number, scale)
 
 
 def _unknown_name(token: Token) -> CannotCalculate:

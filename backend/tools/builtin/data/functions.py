@@ -106,16 +106,16 @@ def _atan_small(x: Decimal) -> Decimal:
 
 def asin(value: Number) -> Number:
     """The angle whose sine is `value`."""
-    if abs(value) > 1:
+    if absolute(value) > 1:
         raise CannotCalculate("asin is defined from -1 to 1.")
-    if abs(value) == 1:
+    if absolute(value) == 1:
         return CONTEXT.multiply(CONTEXT.divide(PI, Decimal(2)), Decimal(int(value)))
     return atan(divide(value, sqrt(subtract(1, multiply(value, value)))))
 
 
 def acos(value: Number) -> Number:
     """The angle whose cosine is `value`."""
-    if abs(value) > 1:
+    if absolute(value) > 1:
         raise CannotCalculate("acos is defined from -1 to 1.")
     return 0 if value == 1 else subtract(CONTEXT.divide(PI, Decimal(2)), asin(value))
 
@@ -180,7 +180,7 @@ def hyperbolic(sign: int) -> Callable[[Number], Number]:
 
 def tanh(value: Number) -> Number:
     """Hyperbolic tangent."""
-    if abs(value) > 200:
+    if absolute(value) > 200:
         return 1 if value > 0 else -1
     return divide(hyperbolic(-1)(value), hyperbolic(1)(value))
 
@@ -232,8 +232,8 @@ def round_to(value: Number, digits: Number = 0) -> Number:
     if abs(places) > MAX_ROUND_DIGITS:
         raise CannotCalculate("That many decimals cannot be asked for.")
     shift = Fraction(10) ** places
-    exact = Fraction(value) if not isinstance(value, Decimal) else _exact(value)
-    scaled = abs(exact) * shift
+    exact: Fraction = Fraction(value) if not isinstance(value, Decimal) else _exact(value)
+    scaled = (exact if exact >= 0 else -exact) * shift
     whole = (2 * scaled.numerator + scaled.denominator) // (2 * scaled.denominator)
     return Fraction(whole if exact >= 0 else -whole) / shift
 
@@ -246,7 +246,7 @@ def _exact(value: Decimal) -> Fraction:
 
 def absolute(value: Number) -> Number:
     """The value without its sign."""
-    return value.copy_abs() if isinstance(value, Decimal) else abs(value)
+    return negate(value) if value < 0 else value
 
 
 def truncate(value: Number) -> Number:
@@ -269,9 +269,11 @@ def total(*values: Number) -> Number:
 
 def median(*values: Number) -> Number:
     """The middle one; of an even count the mean of the middle two."""
-    ordered = sorted(values)
+    ordered: list[Number] = sorted(values)
     middle = len(ordered) // 2
-    return ordered[middle] if len(ordered) % 2 else divide(add(ordered[middle - 1], ordered[middle]), 2)
+    if len(ordered) % 2:
+        return ordered[middle]
+    return divide(add(ordered[middle - 1], ordered[middle]), 2)
 
 
 def hypot(*values: Number) -> Number:
