@@ -1,5 +1,5 @@
 import type { Call, CallStatus } from '@/api/types'
-import { newId, now } from './db'
+import { newId, now } from './ids'
 
 /** Results of the mocked tools, as the real ones shape them. */
 const RESULTS: Record<string, (args: Record<string, unknown>) => [unknown, string]> = {

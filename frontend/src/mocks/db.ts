@@ -3,6 +3,9 @@ import { conversations, messages } from './fixtures/conversations'
 import { files } from './fixtures/files'
 import { projects } from './fixtures/projects'
 import { tools } from './fixtures/tools'
+import { now } from './ids'
+
+export { newId, now } from './ids'
 
 export interface MockEvent {
   id: number
@@ -25,10 +28,6 @@ export const db = {
   /** project id -> path -> content */
   files: (empty ? {} : files) as Record<string, Record<string, { content: string | Blob; modified_at: string }>>,
 }
-
-let counter = 100
-export const newId = (prefix: string): string => `${prefix}_${(counter += 1)}`
-export const now = (): string => new Date().toISOString()
 
 type Listener = (changed: { type: string; id: string }) => void
 const listeners = new Set<Listener>()

@@ -8,6 +8,8 @@ export const routes: RouteRecordRaw[] = [
   { path: '/', name: 'home', component: () => import('@/views/HomeView.vue'), meta: { title: 'shell.home' } },
   { path: '/login', name: 'login', component: () => import('@/views/LoginView.vue'), meta: { bare: true, title: 'login.title' } },
   { path: '/search', name: 'search', component: () => import('@/views/SearchView.vue'), meta: { title: 'shell.searchConversations' } },
+  { path: '/p/:id/c/:cid', name: 'project-conversation', component: () => import('@/views/ConversationView.vue'), meta: { fixed: true } },
+  { path: '/c/:cid', name: 'conversation', component: () => import('@/views/ConversationView.vue'), meta: { fixed: true } },
   { path: '/:rest(.*)*', name: 'not-found', component: () => import('@/views/NotFoundView.vue'), meta: { title: 'state.notFoundTitle' } },
 ]
 

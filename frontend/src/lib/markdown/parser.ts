@@ -5,7 +5,7 @@ import createMarkdownIt, { type MarkdownIt, type RendererRule, type Token } from
 
 export interface Env {
   projectId?: string | null
-  [key: string]: unknown
+  [key: PropertyKey]: unknown
 }
 
 const TAGS = [
@@ -101,7 +101,9 @@ function topLevel(tokens: Token[]): Token[][] {
 /** All top-level blocks of a source. */
 export function parseBlocks(source: string, env: Env = {}): RawBlock[] {
   const lines = source.split('\n')
-  return topLevel(md.parse(source, env)).map((tokens) => blockOf(tokens, lines, env))
+  // A fresh copy each time: markdown-it keeps the link definitions it meets in the environment.
+  const own = { ...env }
+  return topLevel(md.parse(source, own)).map((tokens) => blockOf(tokens, lines, own))
 }
 
 /** The lines at which top-level blocks begin; cheaper than parseBlocks as inline text is not looked at. */

@@ -1,0 +1,180 @@
+import { useQueryClient } from '@tanstack/vue-query'
+import { computed, inject, provide, ref, shallowRef, watch, type InjectionKey, type Ref } from 'vue'
+import { useRouter } from 'vue-router'
+import * as conversations from '@/api/conversations'
+import { keys } from '@/api/keys'
+import { ApiError } from '@/api/problem'
+import { cancelRun } from '@/api/runs'
+import { isActive, type CancelReceipt, type Message } from '@/api/types'
+import { chatRows, mergeMessages, type Pending } from '@/lib/chatRows'
+import type { RunView } from '@/lib/runView'
+import { conversationLink } from '@/router/links'
+import { useToasts } from '@/stores/toasts'
+import { useComposerOptions } from './useComposerOptions'
+import { useConversation } from './useConversations'
+import { useErrorText } from './useErrorText'
+import { useMessages } from './useMessages'
+import { useRunNotice } from './useRunNotice'
+import { useRunStream } from './useRunStream'
+
+interface Outgoing {
+  content: string
+  attachments?: string[]
+  parentId?: string | null
+}
+
+/** One conversation page: its messages, the run that goes on, and all that a person may do. */
+export function createChat(routeId: Ref<string>, projectId: Ref<string | null>, around: Ref<string | null>) {
+  const client = useQueryClient()
+  const router = useRouter()
+  const toasts = useToasts()
+  const words = useErrorText()
+  const id = computed(() => (routeId.value === 'new' ? null : routeId.value))
+  const conversation = useConversation(id)
+  const messages = useMessages(id, around)
+  const options = useComposerOptions(routeId, conversation.data)
+  const pending = ref<Pending[]>([])
+  const receipt = shallowRef<CancelReceipt | null>(null)
+  const stopping = ref(false)
+  const editing = ref<string | null>(null)
+
+  // The run just started here is known before the conversation's own record says so; a finished one is not followed again.
+  const started = ref<string | null>(null)
+  const over = ref(new Set<string>())
+  const runId = computed(() => {
+    const active = started.value ?? conversation.data.value?.active_run_id ?? null
+    return active && !over.value.has(active) ? active : null
+  })
+  const ended = shallowRef<RunView | null>(null)
+  const notice = useRunNotice()
+  const stream = useRunStream(runId, {
+    onEvent: (event, view) => {
+      notice.onEvent(event, view)
+      if (event.type === 'message.completed' || event.type === 'message.injected') messages.add(event.data.message as Message)
+      if (event.type === 'tool_call.finished' && projectId.value) void client.invalidateQueries({ queryKey: keys.files(projectId.value) })
+    },
+    onFinished: (view) => {
+      ended.value = view
+      over.value = new Set([...over.value, view.runId])
+      started.value = null
+      stopping.value = false
+      void messages.refresh()
+      void client.invalidateQueries({ queryKey: keys.conversations })
+      void client.invalidateQueries({ queryKey: keys.runs })
+    },
+  })
+  const view = computed(() => (stream.value && isActive(stream.value.status) ? stream.value : null))
+  const running = computed(() => runId.value !== null)
+  const shownMessages = computed(() => mergeMessages(messages.items.value, (stream.value ?? ended.value)?.messages ?? []))
+  const rows = computed(() => chatRows(shownMessages.value, pending.value, view.value ?? (running.value ? stream.value : null)))
+
+  watch(routeId, () => {
+    started.value = null
+    ended.value = null
+    receipt.value = null
+    editing.value = null
+    pending.value = []
+  })
+
+  async function ensureConversation(): Promise<string> {
+    if (id.value) return id.value
+    const made = await conversations.createConversation({ project_id: projectId.value, model: options.model.value, thinking: options.thinking.value })
+    client.setQueryData(keys.conversation(made.id), made)
+    return made.id
+  }
+  async function deliver(item: Pending): Promise<void> {
+    item.error = null
+    try {
+      const place = await ensureConversation()
+      const answer = await conversations.sendMessage(place, {
+        content: item.content, attachments: item.attachments, client_id: item.clientId, tools: options.sendTools.value, model: options.model.value ?? undefined,
+        ...(item.parentId !== undefined ? { parent_id: item.parentId } : {}),
+      })
+      if (answer.run) started.value = answer.run.id
+      if (item.parentId !== undefined) await messages.refresh()
+      else messages.add(answer.message)
+      pending.value = pending.value.filter((other) => other.clientId !== item.clientId)
+      void client.invalidateQueries({ queryKey: keys.conversations })
+      if (!id.value) await router.replace({ ...(conversationLink({ id: place, project_id: projectId.value }) as object), query: router.currentRoute.value.query })
+    } catch (error) {
+      pending.value = pending.value.map((other) => (other.clientId === item.clientId ? { ...other, error } : other))
+    }
+  }
+  function send({ content, attachments = [], parentId }: Outgoing): Promise<void> {
+    const item: Pending = { clientId: crypto.randomUUID(), content, attachments, parentId, error: null }
+    pending.value = [...pending.value, item]
+    editing.value = null
+    ended.value = null
+    receipt.value = null
+    // A page opened in the middle goes back to the end, where the answer will be.
+    if (around.value) void router.replace({ query: { ...router.currentRoute.value.query, m: undefined } })
+    return deliver(item)
+  }
+  const resend = (item: Pending) => deliver(item)
+  const discard = (item: Pending) => {
+    pending.value = pending.value.filter((other) => other.clientId !== item.clientId)
+  }
+
+  async function attempt(act: () => Promise<unknown>): Promise<void> {
+    try {
+      await act()
+    } catch (error) {
+      toasts.fail(words(error))
+    }
+  }
+  /** Edit and resend: the new text becomes a sibling of the old message. */
+  const resendEdited = (message: Message, content: string) => send({ content, attachments: message.attachments.map((file) => file.path), parentId: message.parent_id })
+
+  async function regenerate(message: Message): Promise<void> {
+    await attempt(async () => {
+      ended.value = null
+      receipt.value = null
+      try {
+        const { run } = await conversations.regenerate(message.id, { tools: options.sendTools.value, model: options.model.value ?? undefined })
+        started.value = run.id
+        await messages.refresh()
+      } catch (error) {
+        if (!(error instanceof ApiError) || ![404, 405].includes(error.status)) throw error
+        // A server without regenerate: the question is sent again, as a branch.
+        const question = message.role === 'user' ? message : shownMessages.value.find((other) => other.id === message.parent_id)
+        if (question) await resendEdited(question, question.content)
+      }
+    })
+  }
+  const switchBranch = (sibling: string) =>
+    attempt(async () => {
+      const page = await conversations.listMessages(id.value!, { around: sibling })
+      await conversations.patchConversation(id.value!, { active_leaf_id: page.leaf_id ?? sibling })
+      ended.value = null
+      await messages.refresh()
+    })
+  async function stop(): Promise<void> {
+    const current = runId.value
+    if (!current || stopping.value) return
+    stopping.value = true
+    await attempt(async () => (receipt.value = await cancelRun(current)))
+  }
+  const editQueued = (message: Message, content: string) =>
+    attempt(async () => messages.add(await conversations.editQueuedMessage(message.id, content)))
+  const withdraw = (message: Message) =>
+    attempt(async () => {
+      await conversations.withdrawMessage(message.id)
+      messages.dropQueued(message.id)
+    })
+
+  return {
+    id, projectId, conversation, messages, options, rows, shownMessages, pending, runId, running, view, ended, receipt, stopping, editing, notice,
+    send, resend, discard, resendEdited, regenerate, switchBranch, stop, editQueued, withdraw,
+  }
+}
+
+export type Chat = ReturnType<typeof createChat>
+const CHAT: InjectionKey<Chat> = Symbol('chat')
+export const provideChat = (chat: Chat): void => provide(CHAT, chat)
+export function useChat(): Chat {
+  const chat = inject(CHAT)
+  if (!chat) throw new Error('useChat needs a conversation page above it')
+  return chat
+}
+/** The chat around a part that may also stand elsewhere (a tool card on the tools page). */
+export const useOptionalChat = (): Chat | null => inject(CHAT, null)

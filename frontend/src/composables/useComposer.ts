@@ -1,0 +1,68 @@
+import { computed, inject, provide, ref, watch, type InjectionKey } from 'vue'
+import { estimateTokens } from '@/lib/tokens'
+import { useConnection } from '@/stores/connection'
+import { useDrafts } from '@/stores/drafts'
+import { useChat } from './useChat'
+import { useUploads } from './useUploads'
+
+/** What is being written: text, files, the draft that keeps both, and sending. */
+export function createComposer() {
+  const chat = useChat()
+  const drafts = useDrafts()
+  const connection = useConnection()
+  const uploads = useUploads(chat.projectId)
+  const text = ref('')
+  /** Files of the project that were chosen by name, not uploaded now. */
+  const chosen = ref<string[]>([])
+  const field = ref<HTMLTextAreaElement | null>(null)
+  const place = computed(() => chat.id.value ?? `new:${chat.projectId.value ?? ''}`)
+
+  watch(
+    place,
+    (next, before) => {
+      // The first message just made the conversation: what is typed meanwhile comes along.
+      if (before?.startsWith('new:') && chat.pending.value.length) return
+      const draft = drafts.load(next)
+      text.value = draft.text
+      chosen.value = draft.attachments
+      uploads.clear()
+    },
+    { immediate: true },
+  )
+  const uploaded = computed(() => uploads.items.value.filter((item) => item.state === 'done').map((item) => item.path))
+  const attachments = computed(() => [...new Set([...chosen.value, ...uploaded.value])])
+  watch([text, attachments], () => drafts.save(place.value, { text: text.value, attachments: attachments.value }))
+
+  const empty = computed(() => !text.value.trim())
+  const blocked = computed(() => (connection.offline ? 'offline' : uploads.busy.value ? 'uploading' : null))
+  const canSend = computed(() => !empty.value && !blocked.value)
+  const tokens = computed(() => estimateTokens(text.value))
+
+  function send(): void {
+    if (!canSend.value) return
+    const outgoing = { content: text.value.trim(), attachments: attachments.value }
+    drafts.clear(place.value)
+    text.value = ''
+    chosen.value = []
+    uploads.clear()
+    void chat.send(outgoing)
+  }
+  function attach(path: string): void {
+    if (!chosen.value.includes(path)) chosen.value = [...chosen.value, path]
+  }
+  const detach = (path: string) => {
+    chosen.value = chosen.value.filter((other) => other !== path)
+  }
+  /** Takes files from a drop or a paste; a conversation outside any project cannot hold files. */
+  const take = (data: DataTransfer | null) => (chat.projectId.value ? uploads.take(data) : false)
+  return { text, field, chosen, uploads, attachments, empty, blocked, canSend, tokens, send, attach, detach, take }
+}
+
+export type Composer = ReturnType<typeof createComposer>
+const COMPOSER: InjectionKey<Composer> = Symbol('composer')
+export const provideComposer = (composer: Composer): void => provide(COMPOSER, composer)
+export function useComposer(): Composer {
+  const composer = inject(COMPOSER)
+  if (!composer) throw new Error('useComposer needs a conversation page above it')
+  return composer
+}

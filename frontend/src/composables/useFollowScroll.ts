@@ -1,0 +1,50 @@
+import { nextTick, onBeforeUnmount, onMounted, ref, type Ref } from 'vue'
+
+const NEAR_END_PX = 80
+const UP_KEYS = new Set(['ArrowUp', 'PageUp', 'Home'])
+
+/** Keeps the end in sight while the reader is there; any move upwards stops that at once. */
+export function useFollowScroll(scroller: Ref<HTMLElement | null>) {
+  const following = ref(true)
+  let observer: ResizeObserver | undefined
+  let touchY = 0
+
+  const distance = () => {
+    const element = scroller.value
+    return element ? element.scrollHeight - element.scrollTop - element.clientHeight : 0
+  }
+  function toEnd(smooth = false): void {
+    following.value = true
+    scroller.value?.scrollTo({ top: scroller.value.scrollHeight, behavior: smooth && !matchMedia('(prefers-reduced-motion: reduce)').matches ? 'smooth' : 'instant' })
+  }
+  const stick = () => following.value && distance() > 1 && toEnd()
+  const release = () => {
+    following.value = false
+  }
+  const onWheel = (event: WheelEvent) => event.deltaY < 0 && distance() + Math.abs(event.deltaY) > 0 && release()
+  const onKey = (event: KeyboardEvent) => UP_KEYS.has(event.key) && !(event.target instanceof HTMLTextAreaElement) && release()
+  const onTouchStart = (event: TouchEvent) => (touchY = event.touches[0]?.clientY ?? 0)
+  const onTouchMove = (event: TouchEvent) => (event.touches[0]?.clientY ?? 0) > touchY + 4 && release()
+  let lastTop = 0
+  function onScroll(): void {
+    const top = scroller.value?.scrollTop ?? 0
+    if (distance() <= NEAR_END_PX && top >= lastTop) following.value = true
+    lastTop = top
+  }
+  onMounted(async () => {
+    await nextTick()
+    const element = scroller.value
+    if (!element) return
+    element.addEventListener('wheel', onWheel, { passive: true })
+    element.addEventListener('keydown', onKey)
+    element.addEventListener('touchstart', onTouchStart, { passive: true })
+    element.addEventListener('touchmove', onTouchMove, { passive: true })
+    element.addEventListener('scroll', onScroll, { passive: true })
+    // Every growth, be it text, a picture or a measured row, moves the end.
+    observer = new ResizeObserver(stick)
+    observer.observe(element)
+    for (const child of element.children) observer.observe(child)
+  })
+  onBeforeUnmount(() => observer?.disconnect())
+  return { following, toEnd, release, stick }
+}

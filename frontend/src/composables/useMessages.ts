@@ -1,0 +1,38 @@
+import { useInfiniteQuery, useQueryClient, type InfiniteData } from '@tanstack/vue-query'
+import { computed, toValue, type MaybeRefOrGetter } from 'vue'
+import { listMessages } from '@/api/conversations'
+import { keys } from '@/api/keys'
+import type { Message, MessagePage } from '@/api/types'
+
+/** The messages on the active branch, a page at a time from the newest; `around` begins in the middle. */
+export function useMessages(conversationId: MaybeRefOrGetter<string | null>, around: MaybeRefOrGetter<string | null> = null) {
+  const client = useQueryClient()
+  const key = computed(() => keys.messages(toValue(conversationId) ?? '', toValue(around)))
+  const query = useInfiniteQuery({
+    queryKey: key,
+    queryFn: ({ pageParam }) => listMessages(toValue(conversationId)!, pageParam ? { cursor: pageParam } : { around: toValue(around) ?? undefined }),
+    initialPageParam: '',
+    getNextPageParam: (page: MessagePage) => page.next_cursor ?? undefined,
+    getPreviousPageParam: (page: MessagePage) => page.prev_cursor ?? undefined,
+    enabled: () => Boolean(toValue(conversationId)),
+  })
+  /** Oldest first. The first page is the newest one, so pages are turned around. */
+  const items = computed(() => [...(query.data.value?.pages ?? [])].reverse().flatMap((page) => page.items))
+  const queued = computed(() => query.data.value?.pages[0]?.queued ?? [])
+
+  function change(edit: (newest: MessagePage) => MessagePage): void {
+    client.setQueryData<InfiniteData<MessagePage>>(key.value, (data) => data && { ...data, pages: data.pages.map((page, index) => (index ? page : edit(page))) })
+  }
+  /** Shows a message at once that the server has accepted or a run has completed. */
+  function add(message: Message): void {
+    change((page) => {
+      const queuedRest = page.queued.filter((other) => other.id !== message.id)
+      if (message.state === 'queued') return { ...page, queued: [...queuedRest, message] }
+      const known = page.items.some((other) => other.id === message.id)
+      return { ...page, queued: queuedRest, items: known ? page.items : [...page.items, message] }
+    })
+  }
+  const dropQueued = (id: string) => change((page) => ({ ...page, queued: page.queued.filter((other) => other.id !== id) }))
+  const refresh = () => client.invalidateQueries({ queryKey: ['messages', toValue(conversationId) ?? ''] })
+  return { ...query, items, queued, add, dropQueued, refresh }
+}

@@ -1,0 +1,40 @@
+import { describe, expect, it } from 'vitest'
+import { failedCall, makeCall } from '@/mocks/calls'
+import { callLine, callResult, callState, groupParts, summarise, timeline } from './calls'
+
+describe('tool calls', () => {
+  it('have one of eleven states, so that a reused result never looks like work', () => {
+    expect(callState(makeCall('calculator', {}, 0))).toBe('success')
+    expect(callState(makeCall('calculator', {}, 0, { skipped: true, duplicate_of: 'c1' }))).toBe('duplicate')
+    expect(callState(makeCall('calculator', {}, 0, { cached: true }))).toBe('cached')
+    expect(callState(makeCall('calculator', {}, 0, { status: 'permission_denied' }))).toBe('denied')
+    expect(callState(makeCall('calculator', {}, 0, { status: 'executing' }))).toBe('running')
+  })
+
+  it('are told in one line, with or without a summary', () => {
+    expect(callLine(makeCall('calculator', { expression: '1+1' }, 0, { summary: '1+1 = 2' }))).toBe('1+1 = 2')
+    expect(callLine(makeCall('file_read', { path: 'a/b.txt' }, 0, { summary: null }))).toBe('a/b.txt')
+    expect(callLine(makeCall('execute_python', { code: 'x = 1\nprint(x)' }, 0, { summary: null }))).toBe('x = 1')
+    expect(callLine(makeCall('calculator', {}, 0, { summary: null, function: { name: 'calculator', arguments: 'no json' } }))).toBe('')
+  })
+
+  it('say why they failed and whether a retry may help', () => {
+    expect(callResult(failedCall('fetch_page', {}, 0, 'error', 'fetch_failed', 'No answer', true))).toMatchObject({ error: 'No answer', code: 'fetch_failed', retryable: true, data: undefined })
+    expect(callResult(makeCall('x', {}, 0, { result: 'cut {' }))).toMatchObject({ error: '', data: undefined })
+  })
+
+  it('fold with their neighbours, in order', () => {
+    const [a, b, c] = ['a', 'b', 'c'].map((id) => makeCall('calculator', {}, 0, { id }))
+    const byId = (id: string) => [a, b, c].find((call) => call!.id === id)
+    const blocks = [{ key: '1', type: 'text', text: 'one' }, { key: '2', type: 'tool_call', callId: 'a' }, { key: '3', type: 'tool_call', callId: 'b' }, { key: '4', type: 'text', text: ' ' }, { key: '5', type: 'tool_call', callId: 'c' }]
+    expect(groupParts(blocks, byId).map((part) => (part.kind === 'calls' ? part.calls.length : part.text))).toEqual(['one', 3])
+  })
+
+  it('sum up as the time they took together, not one after the other', () => {
+    const at = (second: number) => new Date(Date.UTC(2026, 0, 1, 0, 0, second)).toISOString()
+    const calls = [makeCall('a', {}, 0, { started_at: at(0), finished_at: at(4) }), makeCall('b', {}, 0, { started_at: at(1), finished_at: at(3) })]
+    expect(summarise(calls)).toMatchObject({ count: 2, failed: 0, seconds: 4, live: false })
+    expect(timeline(calls)?.map(({ from, width }) => [from, width])).toEqual([[0, 1], [0.25, 0.5]])
+    expect(timeline([calls[0]!, makeCall('c', {}, 0, { started_at: at(5), finished_at: at(6) })])).toBeNull()
+  })
+})
