@@ -5,13 +5,14 @@ import logging
 from http import HTTPStatus
 from typing import Any
 
-from flask import Flask, Response
+from flask import Flask, Response, request
 from werkzeug.exceptions import HTTPException
 
 from .. import errors
 from ..ids import new_id
 
 log = logging.getLogger(__name__)
+audit = logging.getLogger("nanoclaw.audit")
 
 # The first class an error is an instance of decides.
 STATUS: tuple[tuple[type[errors.NanoClawError], int], ...] = (
@@ -71,6 +72,8 @@ def register(app: Flask) -> None:
 def from_ours(error: errors.NanoClawError) -> Response:
     """One of our own errors."""
     status = next((status for kind, status in STATUS if isinstance(error, kind)), 500)
+    if status in (401, 403):
+        audit.info("refused: %s %s: %s", request.method, request.path, error.code)
     if status >= 500:
         log.warning("%s: %s", error.code, error.message, exc_info=status == 500)
     more: dict[str, Any] = {}

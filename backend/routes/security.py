@@ -1,6 +1,7 @@
 """The checks before every request (host, origin, sign-in, CSRF) and the headers after it."""
 
 import hmac
+import logging
 import secrets
 from urllib.parse import urlsplit
 
@@ -9,6 +10,8 @@ from flask import Flask, Response, g, request
 from ..errors import Forbidden, RequestError
 from ..services import auth
 from .http import identity, operation_of, require_admin, runtime
+
+audit = logging.getLogger("nanoclaw.audit")
 
 SAFE_METHODS = ("GET", "HEAD", "OPTIONS")
 LOOPBACK_HOSTS = ("127.0.0.1", "localhost", "[::1]")
@@ -100,6 +103,8 @@ def check_rights() -> None:
     who = identity()
     if spec.admin:
         require_admin()
+        if request.method not in SAFE_METHODS:
+            audit.info("admin %s: %s %s", who.user_id, request.method, request.path)
     if who.csrf is not None and request.method not in SAFE_METHODS:
         given = request.headers.get("X-CSRF-Token", "")
         if not hmac.compare_digest(given.encode(), who.csrf.encode()):

@@ -11,10 +11,10 @@ from ..ids import iso, utc_now
 from ..models import Conversation, Message, Project, Run
 from ..stores import search_index
 from .paging import Page, encode_cursor, list_json, newest_first
-from .projects import get_project
+from .projects import get_project, stands
 from .runtime import Runtime
+from .serializers import ACTIVE
 
-ACTIVE = ("queued", "running", "waiting_approval")
 CHANGEABLE = ("title", "model", "system_prompt", "temperature", "max_tokens", "thinking")
 
 
@@ -78,7 +78,7 @@ def active_runs(session: Session, conversation_ids: Sequence[str]) -> dict[str, 
 def get_conversation(session: Session, user_id: str, conversation_id: str, *, deleted: bool = False) -> Conversation:
     """The user's conversation. Raises NotFound for another's, and for a deleted one unless asked for."""
     row = session.get(Conversation, conversation_id)
-    if row is None or row.owner_id != user_id or bool(row.deleted_at) != deleted:
+    if row is None or row.owner_id != user_id or not stands(row.deleted_at, deleted):
         raise NotFound("There is no such conversation.")
     return row
 
@@ -119,7 +119,8 @@ def update_conversation(
         if changes.get("active_leaf_id") is not None:
             _choose_leaf(session, row, changes["active_leaf_id"])
         row.updated_at = utc_now()
-        index_title(session, row)
+        if "title" in changes:
+            index_title(session, row)
         answer = _shown(session, row)
     runtime.tabs.publish(user_id, "conversation", conversation_id)
     return answer

@@ -1,6 +1,7 @@
 """Projects: a folder with a name, instructions and limits."""
 
 from dataclasses import dataclass
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -9,12 +10,14 @@ from sqlalchemy.orm import Session
 
 from ..errors import Forbidden, InvalidInput, NotFound
 from ..ids import iso, utc_now
-from ..models import Project
+from ..models import Project, Run
 from ..stores import search_index
 from . import limits
 from .paging import Page, encode_cursor, list_json, newest_first
 from .runtime import Runtime
+from .serializers import ACTIVE
 
+RESTORE_DAYS = 30
 CHANGEABLE = ("name", "description", "instructions", "default_model", "allowed_tools", "limits")
 
 
@@ -56,9 +59,16 @@ def list_projects(runtime: Runtime, user_id: str, page: Page) -> dict[str, Any]:
 def get_project(session: Session, user_id: str, project_id: str, *, deleted: bool = False) -> Project:
     """The user's project. Raises NotFound for another's, and for a deleted one unless asked for."""
     project = session.get(Project, project_id)
-    if project is None or project.owner_id != user_id or bool(project.deleted_at) != deleted:
+    if project is None or project.owner_id != user_id or not stands(project.deleted_at, deleted):
         raise NotFound("There is no such project.")
     return project
+
+
+def stands(deleted_at: datetime | None, deleted: bool) -> bool:
+    """Whether a thing is there; with `deleted`, whether it was deleted and can still be restored."""
+    if not deleted:
+        return deleted_at is None
+    return deleted_at is not None and deleted_at > utc_now() - timedelta(days=RESTORE_DAYS)
 
 
 def show_project(runtime: Runtime, user_id: str, project_id: str) -> dict[str, Any]:
@@ -101,11 +111,14 @@ def update_project(runtime: Runtime, user_id: str, project_id: str, changes: dic
 
 
 def delete_project(runtime: Runtime, user_id: str, project_id: str) -> None:
-    """Hide a project and what is in it; files stay where they are. Raises NotFound."""
+    """Hide a project and what is in it, and stop its runs; files stay where they are. Raises NotFound."""
     with runtime.db.write() as session:
         project = get_project(session, user_id, project_id)
         project.deleted_at = utc_now()
         search_index.remove(session.connection(), "project", project_id)
+        active = session.scalars(select(Run.id).where(Run.project_id == project_id, Run.status.in_(ACTIVE))).all()
+    for run_id in active:
+        runtime.queue.cancel(run_id)
     runtime.tabs.publish(user_id, "project", project_id)
 
 

@@ -12,11 +12,10 @@ from ..channels.log import LoggedEvent
 from ..errors import NotFound
 from ..models import Conversation, Project, Run, Step, ToolCall
 from . import limits
-from .conversations import ACTIVE
 from .paging import Page, decode_cursor, encode_cursor, list_json, newest_first
 from .projects import check_tools, get_project
 from .runtime import Runtime
-from .serializers import JsonObject, run_json, run_summary_json, step_json
+from .serializers import ACTIVE, JsonObject, run_json, run_summary_json, step_json
 
 
 @dataclass(frozen=True, slots=True)

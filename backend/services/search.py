@@ -18,13 +18,13 @@ SNIPPET_BEFORE_CHARS = 40
 SNIPPET_CHARS = 160
 
 VISIBLE = text(
-    "SELECT s.kind, s.object_id, s.conversation_id, s.project_id, s.text, c.title, p.name AS project_name "
+    "SELECT s.kind, s.object_id, s.conversation_id, p.id AS project_id, s.text, COALESCE(c.title, p.name) AS title "
     "FROM search_index AS s "
     "LEFT JOIN conversations AS c ON c.id = s.conversation_id "
     "LEFT JOIN projects AS p ON p.id = COALESCE(c.project_id, CASE WHEN s.kind = 'project' THEN s.object_id END) "
     "WHERE search_index MATCH :words "
     "AND COALESCE(c.owner_id, p.owner_id) = :user AND c.deleted_at IS NULL AND p.deleted_at IS NULL "
-    "ORDER BY s.rank, s.rowid DESC LIMIT :limit OFFSET :offset"
+    "ORDER BY s.rank, s.object_id DESC LIMIT :limit OFFSET :offset"
 )
 
 

@@ -7,6 +7,7 @@ from ..ids import iso
 from ..models import Message, Run, Step, ToolCall
 
 JsonObject = dict[str, Any]
+ACTIVE = ("queued", "running", "waiting_approval")
 
 
 def call_json(row: ToolCall) -> JsonObject:
