@@ -18,6 +18,7 @@ from .usage import usage_of
 
 DEFAULT_QUOTA_BYTES = 2 << 30
 MAX_NAME_TRIES = 1_000
+ANY_WRITE_BIT = 0o222
 QUOTA_CHECK_BYTES = 8 << 20
 ATTEMPTS_WHILE_CHANGING = 3
 
@@ -295,8 +296,11 @@ class Workspace:
         self.check_allowed(place.path)
         if place.is_root or asked.endswith("/"):
             raise FileProblem(f"{asked!r} names a folder, not a file.")
-        if place.stat() is None:
+        found = place.stat()
+        if found is None:
             check_new_name(place.name)
+        elif stat.S_ISREG(found.st_mode) and not found.st_mode & ANY_WRITE_BIT:
+            raise FileProblem(f"{place.path!r} is marked read-only; it was not changed.")  # a rename would not care
 
     def check_allowed(self, path: str) -> None:
         """FileProblem if a run would change what other programs trust; a person may."""

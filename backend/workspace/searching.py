@@ -50,11 +50,11 @@ class Match:
 
 @dataclass(slots=True)
 class Found:
-    """The matches, how many files were searched, and why there may be more (None if all were found)."""
+    """The matches, how many files were searched and how many skipped (binary, too large), and why there may be more (None if all were found)."""
 
     matches: list[Match] = field(default_factory=list)
     files: int = 0
-    skipped_binary: int = 0
+    skipped: int = 0
     incomplete: str | None = None
 
 
@@ -126,7 +126,7 @@ class _Look:
             stream.seek(0)
             encoding = detect(head, whole=size <= len(head))
             if encoding is None or size > MAX_FILE_BYTES:
-                self.found.skipped_binary += 1
+                self.found.skipped += 1
                 return
             self.found.files += 1
             line = 1

@@ -31,11 +31,13 @@ def write_text(
 ) -> TextWritten:
     """Write text, byte for byte but for the encoding: the one asked for, else the file's own, else UTF-8."""
     found = _encoding_now(workspace, path)
-    chosen, note = _choose(path, content, encoding, found, append)
-    data = encoded(content, chosen, path)
     if append:
+        chosen = _for_append(path, content, encoding, found)
+        data = encoded(content, chosen, path)
         written = workspace.append(path, data if found else chosen.bom + data)
-        return TextWritten(written, chosen.name, len(data), None, note)
+        return TextWritten(written, chosen.name, len(data), None)
+    chosen, note = _for_overwrite(content, encoding, found)
+    data = encoded(content, chosen, path)
     data = chosen.bom + data
     written = workspace.write(path, data)
     return TextWritten(written, chosen.name, len(data), _diff(workspace, written, data), note)
@@ -53,7 +55,15 @@ def encoded(content: str, encoding: Encoding, path: str) -> bytes:
         ) from None
 
 
-def _encoding_now(workspace: Workspace, path: str) -> Encoding | None:
+@dataclass(frozen=True, slots=True)
+class _Now:
+    """A file's encoding as it is; `plain` if its first bytes are ASCII, so that it may be of many encodings."""
+
+    encoding: Encoding
+    plain: bool
+
+
+def _encoding_now(workspace: Workspace, path: str) -> _Now | None:
     """The encoding of the file as it is; None if there is none yet, or it is empty or binary."""
     if not path or path.endswith("/"):
         return None
@@ -61,29 +71,48 @@ def _encoding_now(workspace: Workspace, path: str) -> Encoding | None:
         with locate(workspace.root, path) as place, open_regular(place) as stream:
             head = stream.read(SAMPLE_BYTES)
             stream.seek(0, 2)
-            return detect(head, whole=stream.tell() <= len(head)) if head else None
+            found = detect(head, whole=stream.tell() <= len(head)) if head else None
+            return _Now(found, not found.bom and found.newline_is_byte and head.isascii()) if found else None
     except FileMissing:
         return None
 
 
-def _choose(
-    path: str, content: str, asked: str | None, found: Encoding | None, append: bool
-) -> tuple[Encoding, str | None]:
-    """The encoding to write, and a note if it is not the file's own."""
+def _for_overwrite(content: str, asked: str | None, now: _Now | None) -> tuple[Encoding, str | None]:
+    """The encoding asked for, the file's own, or UTF-8; and a note if the file's own had to be given up."""
     if asked:
         wanted = named(asked)
-        if append and found and found.bom and wanted.codec.split("-")[:2] != found.codec.split("-")[:2]:
-            raise FileProblem(f"{path!r} is {found.name}; text in {wanted.name} cannot be added to it.")
-        return (with_mark(wanted, found.bom), None) if found and found.bom else (wanted, None)
-    if found is None:
+        return (with_mark(wanted, now.encoding.bom) if now and now.encoding.bom else wanted), None
+    if now is None:
         return UTF8, None
+    if _fits(content, now.encoding) or _has_surrogate(content):  # a surrogate is refused later, by its place
+        return now.encoding, None
+    was = now.encoding.name
+    return UTF8, f"The file was {was}; the new text needs characters that it lacks, so it is UTF-8 now."
+
+
+def _for_append(path: str, content: str, asked: str | None, now: _Now | None) -> Encoding:
+    """The file's own encoding; another that was asked for only if the file stays readable as one."""
+    if not asked:
+        return now.encoding if now else UTF8
+    wanted = named(asked)
+    if now is None:
+        return wanted
+    wanted = with_mark(wanted, now.encoding.bom)
+    same = wanted == now.encoding or (now.plain and wanted.newline_is_byte)
+    if same or (_fits(content, now.encoding) and encoded(content, wanted, path) == now.encoding.encode(content)):
+        return wanted
+    raise FileProblem(
+        f"{path!r} is {now.encoding.name}; text in {wanted.name} cannot be added to it.",
+        suggestion="Leave the encoding out: the file's own is used then.",
+    )
+
+
+def _fits(content: str, encoding: Encoding) -> bool:
     try:
-        found.encode(content)
+        encoding.encode(content)
     except UnicodeEncodeError:
-        if append or (not content.isprintable() and _has_surrogate(content)):
-            return found, None  # said by `encoded`, with the character
-        return UTF8, f"The file was {found.name}; the new text needs characters that it lacks, so it is UTF-8 now."
-    return found, None
+        return False
+    return True
 
 
 def _has_surrogate(content: str) -> bool:

@@ -207,6 +207,38 @@ def test_bytes_that_are_not_of_the_encoding_are_shown_and_an_edit_refuses(tools,
     assert (root / "f").read_bytes() == content
 
 
+@pytest.mark.parametrize(
+    ("before", "encoding", "content", "allowed"),
+    [
+        ("港口\n".encode("gbk"), "utf-8", "港\n", False),
+        ("港口\n".encode("gbk"), "utf-8", "plain\n", True),
+        ("港口\n".encode("gbk"), "gbk", "港\n", True),
+        ("港口\n".encode(), "gbk", "港\n", False),
+        (b"plain\n", "gbk", "港\n", True),
+        (b"plain\n", "utf-16", "港\n", False),
+        ("港口\n".encode("utf-16"), "utf-8", "plain\n", False),
+        ("港口\n".encode("utf-16"), "utf-16", "港\n", True),
+        ("港口\n".encode("utf-8-sig"), "utf-8", "港\n", True),
+    ],
+)
+def test_an_append_never_mixes_two_encodings_in_one_file(tools, root, before, encoding, content, allowed):
+    (root / "f").write_bytes(before)
+    result = tools("file_write", path="f", content=content, encoding=encoding, mode="append")
+    assert result["success"] is allowed, result
+    if not allowed:
+        assert (root / "f").read_bytes() == before
+    else:
+        assert tools.data("file_read", path="f")["content"].endswith(content)
+
+
+def test_a_file_marked_read_only_is_not_changed(tools, root):
+    (root / "f").write_text("keep")
+    (root / "f").chmod(0o444)
+    assert "read-only" in tools.error("file_write", path="f", content="x")["error"]
+    assert "read-only" in tools.error("file_edit", path="f", old_text="k", new_text="x")["error"]
+    assert (root / "f").read_text() == "keep"
+
+
 def test_a_lone_surrogate_cannot_be_written(tools, root):
     (root / "f").write_text("old")
     assert "'\\ud800'" in tools.error("file_write", path="f", content="a\ud800b")["error"]

@@ -201,7 +201,7 @@ def file_exists(arguments: JsonObject) -> JsonObject:
     summarize=lambda arguments, data: f"{len(data['matches'])} lines with {str(arguments.get('query'))[:40]!r}",
 )
 def file_search(arguments: JsonObject) -> JsonObject:
-    """`{query, matches: [{path, line, column, text}], files_searched, truncated, note?}`."""
+    """`{query, matches: [{path, line, column, text}], files_searched, files_skipped, truncated, note?}`."""
     query = Query(
         text=arguments["query"],
         path=arguments.get("path") or ".",
@@ -222,6 +222,7 @@ def _found(query: Query, found: Found) -> JsonObject:
         "query": query.text[:MAX_QUERY_SHOWN_CHARS],
         "matches": matches,
         "files_searched": found.files,
+        "files_skipped": found.skipped,
         "truncated": why is not None,
     }
     if why:
