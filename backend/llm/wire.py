@@ -31,7 +31,7 @@ FINISH: dict[str, FinishReason] = {
     "malformed_function_call": "error",
 }  # fmt: skip
 BLOCKING: frozenset[FinishReason] = frozenset({"content_filter", "refusal", "error"})
-UNKNOWN_MODEL_HOLD_CHARS = 48
+UNKNOWN_MODEL_HOLD_CHARS = 0
 RECALLED = "The beginning of this answer was the model thinking aloud; it is no part of the answer."
 
 
