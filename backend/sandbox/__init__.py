@@ -91,7 +91,10 @@ def run(request: SandboxRequest, cancelled: CancelToken | None = None) -> Sandbo
     reason = unavailable()
     if reason is not None:
         raise SandboxUnavailable(reason)
-    return _the_pool().run(request, cancelled)
+    pool = _the_pool()
+    result = pool.run(request, cancelled)
+    pool.prepare()
+    return result
 
 
 def run_code(code: str, files: Mapping[str, bytes] | None = None, policy: bool = True) -> dict[str, Any]:
@@ -108,7 +111,9 @@ def selftest() -> list[str]:
     from .escapes import try_escapes
 
     try:
-        failures = try_escapes(_the_pool())
+        pool = _the_pool()
+        failures = try_escapes(pool)
+        pool.prepare()
     except NanoClawError:
         return []  # it does not run at all: unavailable() says why
     switch_off(f"An escape worked in the self-test ({', '.join(failures)}); running code is off." if failures else None)

@@ -37,6 +37,11 @@ class Gate:
         finally:
             self._leave()
 
+    def waiting(self) -> int:
+        """How many wait for a turn."""
+        with self._lock:
+            return sum(map(len, self._queues.values()))
+
     def _enter(self, owner: str, wait_seconds: float, cancelled: CancelToken | None) -> None:
         ticket = _Ticket()
         with self._lock:

@@ -62,14 +62,22 @@ class Pool:
         self._not_before = 0.0
         self._last_failure = ""
         self._closed = False
+        self._prepared = False
 
     # ------------------------------------------------------------ helpers
     def start(self) -> Helper:
         """The light helper, running; the heavy one starts in the background."""
         helper = self._helper("light")
-        if has_heavy_modules():
-            threading.Thread(target=self._prepare_heavy, name="sandbox-heavy", daemon=True).start()
+        self.prepare()
         return helper
+
+    def prepare(self) -> None:
+        """Start the heavy helper in the background, once, so that the first program with numpy need not wait."""
+        with self._lock:
+            if self._prepared or not has_heavy_modules():
+                return
+            self._prepared = True
+        threading.Thread(target=self._prepare_heavy, name="sandbox-heavy", daemon=True).start()
 
     def _prepare_heavy(self) -> None:
         try:

@@ -20,7 +20,9 @@ class TooMuch(OSError):
     """The code wrote more than may come back."""
 
     __module__ = "builtins"
-    __qualname__ = "OSError"
+
+
+TooMuch.__name__ = TooMuch.__qualname__ = "OSError"
 
 
 class _Written(io.BytesIO):

@@ -48,7 +48,7 @@ class Jail:
             act()
             self.walls[name] = ON
         except (OSError, ValueError, AttributeError) as error:
-            self.walls[name] = f"off: {error}"
+            self.walls[name] = f"off: {_reason(error)}"
 
     # ------------------------------------------------------------ before anything is loaded
     def enter_namespaces(self) -> None:
@@ -101,10 +101,12 @@ class Jail:
         kernel.mount("none", "/", None, flags | kernel.MS_REMOUNT | kernel.MS_RDONLY)
 
     def _drop_rights(self) -> None:
-        if self._as_root:
-            os.setgroups([])
-            self._become(_FIRST_UID + os.getpid() % _UID_RANGE)
-        kernel.drop_capabilities()
+        try:
+            if self._as_root:
+                os.setgroups([])
+                self._become(_FIRST_UID + os.getpid() % _UID_RANGE)
+        finally:
+            kernel.drop_capabilities()
 
     def _become(self, uid: int) -> None:
         try:
@@ -152,6 +154,18 @@ class Jail:
             (resource.RLIMIT_SIGPENDING, 16),
         ):
             resource.setrlimit(kind, (amount, amount))
+
+
+def _reason(error: Exception) -> str:
+    """The kernel's answer in words that fit here."""
+    texts = {
+        errno.EPERM: "not permitted on this machine",
+        errno.ENOSPC: "this machine allows no more of them",
+        errno.ENOSYS: "the kernel has none",
+        errno.EOPNOTSUPP: "switched off in the kernel",
+    }
+    number = error.errno if isinstance(error, OSError) else None
+    return texts.get(number or 0, str(error))
 
 
 _mapped_bytes = 0

@@ -225,6 +225,15 @@ def _dataclass(cls: Any = None, /, **options: Any) -> Any:
     return make if cls is None else make(cls)
 
 
+def _show(*_: Any, **__: Any) -> None:
+    """pyplot.show: there is no window, so every open figure becomes a picture among the files."""
+    import matplotlib.pyplot as plt
+
+    for number in plt.get_fignums():
+        plt.figure(number).savefig(f"figure_{number}.png")
+    plt.close("all")
+
+
 def _numpy_load(file: Any, *args: Any, allow_pickle: bool = False, **options: Any) -> Any:
     if allow_pickle or (len(args) > 1 and args[1]):
         raise guards.SecurityError("allow_pickle is not available here: save plain arrays, or use JSON or CSV.")
@@ -246,6 +255,7 @@ REPLACED: dict[str, dict[str, Any]] = {
     "operator": {"attrgetter": guards.attrgetter, "methodcaller": guards.methodcaller},
     "dataclasses": {"dataclass": _dataclass},
     "zoneinfo": {"available_timezones": _zones},
+    "matplotlib.pyplot": {"show": _show},
     "numpy": {"load": _numpy_load},
     "json": {"load": lambda file, **kw: json.loads(file.read(), **kw)},
     "types": {"FunctionType": type(_zones), "LambdaType": type(_zones)},
