@@ -35,7 +35,8 @@ _CONTEXT = re.compile(
     r"|input token count|(exceed|larger|longer|more)\w* (than )?(the )?(model'?s? )?(maximum|max|limit)[^.]{0,40}tokens"
     r"|input length (should be|and)|maximum number of (input )?tokens|max(imum)? (input )?tokens? (allowed|exceeded|limit)"
     r"|tokens? (count )?exceeds|request (entity )?too large|string_above_max_length"
-    r"|上下文|(输入|提示|消息|内容).{0,12}(过长|超长|太长|超出|超过)|超(出|过).{0,16}(长度|token)",
+    r"|token limit|tokens`? \+ `?max_new_tokens|context the overflows"
+    r"|上下文|超长|(输入|提示|消息|内容).{0,12}(过长|超长|太长|超出|超过)|超(出|过).{0,16}(长度|token)",
     re.IGNORECASE,
 )
 _FILTER = re.compile(

@@ -44,7 +44,17 @@ def base_of(url: str) -> str:
     """A base URL as people write it, made usable: without a trailing slash or endpoint, with /v1 if there is no path."""
     url = url.strip().rstrip("/")
     url = url.removesuffix("/chat/completions").rstrip("/")
-    return url if urlsplit(url).path.strip("/") else f"{url}/v1"
+    try:
+        return url if urlsplit(url).path.strip("/") else f"{url}/v1"
+    except ValueError:
+        return url  # said when it is used
+
+
+def _host_of(url: str) -> str:
+    try:
+        return urlsplit(url).hostname or ""
+    except ValueError:
+        return ""
 
 
 class OpenAICompatible(ServerProvider):
@@ -55,7 +65,7 @@ class OpenAICompatible(ServerProvider):
         self._endpoint = (
             base_of(settings.base_url) + "/chat/completions" + (f"?{settings.query}" if settings.query else "")
         )
-        self._host = urlsplit(self._endpoint).hostname or ""
+        self._host = _host_of(self._endpoint)
         self._head = self._make_headers()
         self._known_models: set[str] = set()
         self._known_lock = threading.Lock()

@@ -21,6 +21,7 @@ from .route import Proxy, proxy_for
 IDLE_CONNECTIONS = 16
 IDLE_CONNECTION_SECONDS = 120.0
 REDIRECT_LIMIT = 3
+REDIRECTS = frozenset({301, 302, 303, 307, 308})
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,11 +114,10 @@ class Transport:
         url = exchange.url
         for _ in range(REDIRECT_LIMIT + 1):
             opened = self._send_once(replace(exchange, url=url), deadline, cancelled)
-            moved = _moved_to(url, opened.response)
-            if moved is None:
+            if opened.response.status not in REDIRECTS:
                 return opened
             opened.close()
-            url = moved
+            url = _moved_to(url, opened.response)
         raise ModelError("The model's server redirects in a circle; check the base URL.")
 
     def _send_once(self, exchange: Exchange, deadline: Deadline, cancelled: CancelToken) -> "Opened":
@@ -129,9 +129,11 @@ class Transport:
             reused = connection.used
             try:
                 head, first = self._ask(connection, parts, exchange, deadline)
-            except (OSError, ModelError) as e:
+            except BaseException as e:
                 forget()
                 connection.close()
+                if not isinstance(e, OSError | ModelError):
+                    raise
                 if cancelled.is_set():
                     raise ModelCancelled("The request was cancelled.") from None
                 if isinstance(e, ModelError):
@@ -217,10 +219,8 @@ def split_url(url: str) -> SplitResult:
     return parts
 
 
-def _moved_to(url: str, response: Response) -> str | None:
+def _moved_to(url: str, response: Response) -> str:
     """Where a redirect leads, if the request may be repeated there: the key goes to no other host."""
-    if response.status not in (301, 302, 303, 307, 308):
-        return None
     target = response.headers.get("location", "")
     old, new = urlsplit(url), urlsplit(target)
     same = (not new.netloc or new.hostname == old.hostname) and new.scheme in ("", "https", old.scheme)
