@@ -2,8 +2,8 @@
 
 import csv
 import io
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
 
 from ..errors import FetchError
 from . import clean, feeds, html, media, pdf
@@ -23,6 +23,7 @@ CUT_NOTES = {
     "broken": "The connection broke off; this is what had arrived.",
 }
 NEEDS_SCRIPT = "The page shows nothing without JavaScript, which is not run here."
+EMPTY = "The page is empty."
 EMPTY_STRUCTURE: dict[str, Any] = {
     "title": "",
     "description": "",
@@ -34,26 +35,31 @@ EMPTY_STRUCTURE: dict[str, Any] = {
 }
 
 
+class _Text(NamedTuple):
+    title: str
+    body: str
+    notes: tuple[str, ...] = ()
+    cut: bool = False
+
+
 def text(page: Page, cancelled: Cancel | None = None) -> dict[str, Any]:
     """`{url, final_url, status, title, text, truncated, media_type, charset}` and sometimes `note`.
 
     Raises FetchError for content that is not text.
     """
     content = media.read(page)
-    title, body, notes = "", "", list[str]()
     if content.kind == "pdf":
-        title, body, notes = _pdf_text(content, cancelled)
+        found = _pdf_text(content, cancelled)
     elif content.kind == "html":
-        title, body, notes = _html_text(content, page)
+        found = _html_text(content, page)
     elif content.kind == "xml":
-        title, body = _xml_text(content, page)
+        found = _xml_text(content, page)
     else:
-        body = clean.plain(content.text)
-    cut = _cut(content) or len(body) > MAX_TEXT_CHARS or any("pages" in note for note in notes)
-    result = {**_frame(page, content, notes), "title": title, "text": body[:MAX_TEXT_CHARS], "truncated": cut}
-    if not body.strip() and "note" not in result:
-        result["note"] = "The page is empty."
-    return result
+        found = _Text("", clean.plain(content.text))
+    cut = _cut(content) or found.cut or len(found.body) > MAX_TEXT_CHARS
+    notes = found.notes if found.body.strip() or found.notes else (EMPTY,)
+    body = found.body[:MAX_TEXT_CHARS]
+    return {**_frame(page, content, notes), "title": found.title, "text": body, "truncated": cut}
 
 
 def links(page: Page, cancelled: Cancel | None = None) -> dict[str, Any]:
@@ -67,7 +73,7 @@ def links(page: Page, cancelled: Cancel | None = None) -> dict[str, Any]:
     elif content.kind == "pdf":
         raise FetchError("Links of a PDF are not read.", suggestion="Use extract_type text.")
     cut = _cut(content) or len(found) >= html.MAX_LINKS
-    return {**_frame(page, content, []), "links": found, "truncated": cut}
+    return {**_frame(page, content, ()), "links": found, "truncated": cut}
 
 
 def structured(page: Page, cancelled: Cancel | None = None) -> dict[str, Any]:
@@ -84,14 +90,14 @@ def structured(page: Page, cancelled: Cancel | None = None) -> dict[str, Any]:
         whole = text(page, cancelled)
         parts |= {"title": whole["title"], "text": whole["text"]}
     cut = _shrink(parts)
-    return {**_frame(page, content, []), **parts, "truncated": _cut(content) or cut}
+    return {**_frame(page, content, ()), **parts, "truncated": _cut(content) or cut}
 
 
 def _cut(content: Content) -> bool:
     return content.truncated or (content.kind == "html" and len(content.text) > html.MAX_HTML_CHARS)
 
 
-def _frame(page: Page, content: Content, notes: list[str]) -> dict[str, Any]:
+def _frame(page: Page, content: Content, notes: Sequence[str]) -> dict[str, Any]:
     notes = [*([CUT_NOTES[page.cut]] if page.cut else []), *notes]
     frame = {
         "url": page.url,
@@ -103,32 +109,34 @@ def _frame(page: Page, content: Content, notes: list[str]) -> dict[str, Any]:
     return {**frame, "note": " ".join(notes)} if notes else frame
 
 
-def _html_text(content: Content, page: Page) -> tuple[str, str, list[str]]:
+def _html_text(content: Content, page: Page) -> _Text:
     root = html.parse(content.text)
     if root is None:
-        return "", "", []
-    body, notes = html.main_text(root, content.text), []
+        return _Text("", "")
+    notes = list[str]()
     if root.find(".//script") is not None and not html.whole_text(root):
         notes.append(NEEDS_SCRIPT)
     if forward := html.refresh(root, page.final_url):
         notes.append(f"The page forwards to {forward}, which was not followed.")
-    return html.title(root), body, notes
+    return _Text(html.title(root), html.main_text(root, content.text), tuple(notes))
 
 
-def _xml_text(content: Content, page: Page) -> tuple[str, str]:
+def _xml_text(content: Content, page: Page) -> _Text:
     root = feeds.parse(content.text)
     entries = feeds.items(root, page.final_url) if root is not None else []
     if root is None or not entries:
-        return "", clean.plain(content.text)
-    return feeds.title(root), feeds.as_text(entries)
+        return _Text("", clean.plain(content.text))
+    return _Text(feeds.title(root), feeds.as_text(entries))
 
 
-def _pdf_text(content: Content, cancelled: Cancel | None) -> tuple[str, str, list[str]]:
+def _pdf_text(content: Content, cancelled: Cancel | None) -> _Text:
     if content.truncated:
         raise FetchError("The PDF is larger than the size limit, or did not arrive whole, so it cannot be read.")
     read = pdf.read(content.data, cancelled)
-    notes = [] if read["read"] >= read["pages"] else [f"Only {read['read']} of {read['pages']} pages were read."]
-    return read["title"], read["text"], notes
+    if read["read"] >= read["pages"]:
+        return _Text(read["title"], read["text"])
+    note = f"Only {read['read']} of {read['pages']} pages were read."
+    return _Text(read["title"], read["text"], (note,), cut=True)
 
 
 def _csv_rows(content: Content) -> list[list[str]]:
