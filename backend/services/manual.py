@@ -7,11 +7,12 @@ from typing import Any
 
 from sqlalchemy import func, insert, select, update
 
+from ..agent.pairing import unknown_outcome
 from ..agent.types import CallRecord, Event, Record, RunRecord, RunStatus, StepRecord
 from ..cancel import CancelToken
 from ..errors import UnknownTool
 from ..ids import iso_now, new_id, utc_now
-from ..models import Run, RunEvent, ToolSetting
+from ..models import Run, RunEvent, ToolCall, ToolSetting
 from ..stores import rows
 from .projects import get_project
 from .runtime import Runtime
@@ -55,11 +56,20 @@ def execute(runtime: Runtime, user_id: str, asked: HandRun) -> JsonObject:
 
 
 def recover(runtime: Runtime) -> int:
-    """At start, when this process alone has the instance: hand runs that a crash cut off are ended; returns how many."""
+    """At start, when this process alone has the instance: hand runs that a crash cut off are ended; returns how many.
+
+    A call that was executing is told as unknown, never run again.
+    """
     with runtime.db.read() as session:
-        query = select(Run.id, Run.input).where(Run.kind == "manual", Run.status == "running")
-        cut_off = session.execute(query).all()
-    for run_id, _ in cut_off:
+        cut_off = session.scalars(select(Run.id).where(Run.kind == "manual", Run.status == "running")).all()
+        open_calls = session.scalars(
+            select(ToolCall).where(ToolCall.run_id.in_(cut_off), ToolCall.status == "executing")
+        ).all()
+    for row in open_calls:
+        result = unknown_outcome(row.name)
+        call = {**row.call, "status": "unknown", "success": False, "result": result, "finished_at": iso_now()}
+        _Recorder(runtime, row.run_id, row.name).call_finished(call, None)
+    for run_id in cut_off:
         _Recorder(runtime, run_id, "").end(None)
     return len(cut_off)
 
@@ -111,7 +121,8 @@ class _Recorder:
     def calls_started(self, calls: list[JsonObject]) -> None:
         """Commit the calls as executing, before any tool acts."""
         started = [Event("tool_call.started", {"call": call}) for call in calls]
-        self._record([self._step, *map(self._call, calls)], [Event("step.started", {"step": 0}), *started])
+        begun = [Event("run.started", {}), Event("step.started", {"step": 0})]
+        self._record([self._step, *map(self._call, calls)], [*begun, *started])
 
     def call_finished(self, call: JsonObject, full_result: str | None) -> None:
         """Commit the outcome."""

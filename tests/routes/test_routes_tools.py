@@ -61,13 +61,13 @@ def test_the_events_of_a_hand_run_are_complete_and_can_be_resumed(api: Api) -> N
     events = events_of(api, call["run_id"])
     assert [e[0] for e in events] == list(range(1, len(events) + 1))
     assert [e[1] for e in events] == [
-        "step.started", "tool_call.started", "tool_call.finished", "step.finished", "run.finished",
+        "run.started", "step.started", "tool_call.started", "tool_call.finished", "step.finished", "run.finished",
     ]  # fmt: skip
     assert all(e[2]["run_id"] == call["run_id"] for e in events)
     assert events_of(api, call["run_id"], after=3) == events[3:]
-    header = api.open("GET", f"/api/runs/{call['run_id']}/events?after=0", headers={"Last-Event-ID": "4"})
+    header = api.open("GET", f"/api/runs/{call['run_id']}/events?after=0", headers={"Last-Event-ID": "5"})
     assert header.get_data(as_text=True).count("event:") == 1
-    assert api.get(f"/api/runs/{call['run_id']}/events", after=5).status_code == 204
+    assert api.get(f"/api/runs/{call['run_id']}/events", after=6).status_code == 204
     wrong = api.open("GET", f"/api/runs/{call['run_id']}/events", headers={"Last-Event-ID": "-1"})
     problem(wrong, 422, "validation_failed")
 

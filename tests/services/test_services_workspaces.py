@@ -7,7 +7,7 @@ import pytest
 from sqlalchemy import select
 
 from backend.errors import NoProject, NotFound
-from backend.models import FileChange, Run, Setting
+from backend.models import FileChange, Run, Setting, ToolCall
 from backend.services import auth, changes, files, manual, providers, secrets
 from backend.services.paging import Page
 from backend.services.projects import NewProject, create_project, delete_project
@@ -74,11 +74,20 @@ def test_a_projects_folder_is_private(runtime: Runtime, owner: str, project: str
 def test_a_hand_run_that_a_crash_cut_off_is_ended_at_the_next_start(runtime: Runtime, owner: str) -> None:
     with runtime.db.write() as session:
         session.add(Run(id="cut", kind="manual", status="running", owner_id=owner, input="/x {}"))
+        session.flush()
+        call = {"id": "call_1", "function": {"name": "file_write", "arguments": "{}"}, "status": "executing", "step": 0}
+        session.add(
+            ToolCall(run_id="cut", id="call_1", step=0, position=0, name="file_write", status="executing", call=call)
+        )
     assert manual.recover(runtime) == 1
     with runtime.db.read() as session:
-        run = session.get_one(Run, "cut")
+        run, stored = session.get_one(Run, "cut"), session.get_one(ToolCall, ("cut", "call_1"))
+    assert (stored.status, stored.call["success"]) == ("unknown", False)
+    assert "unknown" in str(stored.result)
     assert (run.status, run.stop_reason, (run.error or {})["code"]) == ("failed", "error", "interrupted")
-    assert [e.type for e in runtime.events.subscribe("cut") if e] == ["step.finished", "run.finished"]
+    assert [e.type for e in runtime.events.subscribe("cut") if e] == [
+        "tool_call.finished", "step.finished", "run.finished",
+    ]  # fmt: skip
     assert manual.recover(runtime) == 0
 
 
