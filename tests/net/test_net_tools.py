@@ -116,3 +116,25 @@ def test_an_ipv6_address_is_reached_if_allowed() -> None:
         assert fetcher.fetch(f"http://[0:0:0:0:0:0:0:1]:{port}/x").final_url == f"http://[::1]:{port}/x"
         thread.join(5)
     assert f"\r\nHost: [::1]:{port}\r\n".encode() in asked[0]
+
+
+class TestWithoutAnApplication:
+    """In a notebook or a test nobody has offered services: they are made from the environment."""
+
+    @pytest.fixture(autouse=True)
+    def nothing_offered(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(locator, "_services", {})
+
+    def test_pages_and_searches_work(self, site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setenv("NANOCLAW_FETCH_ALLOW", f"127.0.0.1:{site.port}")
+        monkeypatch.setenv("NANOCLAW_SEARCH_URL", site.url)
+        registry = ToolRegistry(DEFINITIONS)
+        assert registry.execute("fetch_page", {"url": site.url + "/x"})["data"]["text"] == "hello world"
+        site.answer = http('{"results": []}')
+        assert registry.execute("web_search", {"query": "q"})["data"]["results"] == []
+
+    def test_a_wrong_setting_is_named(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setenv("NANOCLAW_FETCH_ALLOW", "10.0.0.0/99")
+        result = ToolRegistry(DEFINITIONS).execute("fetch_page", {"url": "http://a.example/"})
+        assert result["code"] == "tool_unavailable"
+        assert "10.0.0.0/99" in result["error"]

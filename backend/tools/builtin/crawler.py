@@ -1,15 +1,17 @@
 """Tools that look at the web: search it, read one page, read several at once."""
 
+from collections.abc import Callable
 from typing import Any, Protocol
 
-from ...errors import InvalidArguments
-from ...net import extract
+from ...errors import InvalidArguments, ToolUnavailable
+from ...net import default_fetcher, extract
 from ...net.batch import Batch
 from ...net.fetch import Fetcher
 from ...net.lifeline import Cancel
+from ...net.search import default_search
 from ..core import JsonObject
 from ..factory import tool
-from ..locator import get_service
+from ..locator import get_service, register_service
 
 FETCH_SECONDS = 60.0
 BATCH_SECONDS = 75.0
@@ -77,7 +79,7 @@ def _summarize_batch(_arguments: JsonObject, data: Any) -> str:
 )
 def web_search(arguments: JsonObject) -> JsonObject:
     """`{query, backend, results: [{title, url, snippet}], tried: [{backend, outcome}]}`."""
-    service: Search = get_service("search")
+    service: Search = _service("search", default_search)
     return service.search(arguments["query"], arguments.get("max_results", DEFAULT_RESULTS), arguments.get("cancelled"))
 
 
@@ -102,7 +104,7 @@ def web_search(arguments: JsonObject) -> JsonObject:
 )
 def fetch_page(arguments: JsonObject) -> JsonObject:
     """The page's text, links or structure, with `url, final_url, status, media_type, charset, truncated`."""
-    fetcher: Fetcher = get_service("fetcher")
+    fetcher: Fetcher = _service("fetcher", default_fetcher)
     cancelled: Cancel | None = arguments.get("cancelled")
     extractor = _extractor(arguments)
     return extractor(fetcher.fetch(arguments["url"], cancelled), cancelled)
@@ -139,8 +141,21 @@ def crawl_batch(arguments: JsonObject) -> JsonObject:
         raise InvalidArguments(
             f"crawl_batch takes 1 to {MAX_BATCH_URLS} addresses, not {len(urls)}.", suggestion="Ask in several calls."
         )
-    results = Batch(get_service("fetcher"), _extractor(arguments), arguments.get("cancelled")).run(urls)
+    results = Batch(_service("fetcher", default_fetcher), _extractor(arguments), arguments.get("cancelled")).run(urls)
     return {"results": results, "total": len(results)}
+
+
+def _service(name: str, make: Callable[[], Any]) -> Any:
+    """The service, or one made from the process environment where no application has offered any."""
+    try:
+        return get_service(name)
+    except ToolUnavailable:
+        pass
+    try:
+        register_service(name, make())
+    except ValueError as error:
+        raise ToolUnavailable(f"The web tools are set up wrongly: {error}") from error
+    return get_service(name)
 
 
 def _extractor(arguments: JsonObject) -> extract.Extractor:
