@@ -19,6 +19,7 @@ from .reading import open_regular
 DEFAULT_MAX_MATCHES = 100
 MAX_MATCHES = 1_000
 MAX_SECONDS = 10.0
+MAX_STEP_SECONDS = 1.5
 MAX_QUERY_CHARS = 2_000
 MAX_SHOWN_CHARS = 300
 MAX_FILE_BYTES = 512 << 20
@@ -142,7 +143,8 @@ class _Look:
             if self.cancelled():
                 raise ToolCancelled("The search was stopped.")
             try:
-                hit = self.pattern.search(block, at, timeout=max(self.bounds.seconds_left, 0.001))
+                # concurrent: without it the expression would hold up every other thread of the server
+                hit = self.pattern.search(block, at, concurrent=True, timeout=self._patience())
             except TimeoutError:
                 return self._stop("out of time")
             if hit is None:
@@ -155,6 +157,10 @@ class _Look:
             end = block.find("\n", hit.start())
             at = len(block) + 1 if end < 0 else end + 1
         return True
+
+    def _patience(self) -> float:
+        """Seconds for one step: short enough that a stopped run ends soon."""
+        return max(min(self.bounds.seconds_left, MAX_STEP_SECONDS), 0.001)
 
     def _stop(self, why: str) -> bool:
         self.found.incomplete = why

@@ -5,11 +5,13 @@ import json
 import os
 import random
 import tracemalloc
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
 from backend.workspace.encodings import detect
 from backend.workspace.listing import matches
+from backend.workspace.searching import Query
 
 CHINESE = "港口物流是供应链的重要环节。上海港的集装箱吞吐量连续多年居世界第一。\n"
 
@@ -380,6 +382,18 @@ def test_a_search_ends_in_time_whatever_the_pattern(tools, root, monkeypatch):
     found = tools.data("file_search", query="(a+)+$x|(a|aa)+$b", regex=True)
     assert found["truncated"]
     assert "out of time" in found["note"]
+
+
+def test_a_hard_search_does_not_hold_up_other_threads(workspace, root, monkeypatch):
+    monkeypatch.setattr("backend.workspace.searching.MAX_STEP_SECONDS", 1.0)
+    (root / "f").write_text("a" * 100_000 + "!")
+    with ThreadPoolExecutor(1) as pool:
+        search = pool.submit(workspace.search, Query("(a+)+$x|(a|aa)+$b", regex=True))
+        turns = 0
+        while not search.done():
+            turns += 1
+        assert search.result().incomplete == "out of time"
+    assert turns > 1000
 
 
 @pytest.mark.parametrize("query", ["(", "[", "(?P<", "a{999999999999}", "*", "\\"])
