@@ -200,9 +200,9 @@ def _chat(options: argparse.Namespace) -> int:
 
 
 def _bench(options: argparse.Namespace) -> int:
-    from bench import main as bench
+    from bench.main import main as bench
 
-    return bench.main(options.name, options.rest)
+    return bench(options.name, options.rest)
 
 
 if __name__ == "__main__":
