@@ -93,7 +93,7 @@ def _split(rest: str, properties: Mapping[str, JsonObject], required: Sequence[s
         keys = "|".join(re.escape(key) for key in sorted(properties, key=len, reverse=True))
         marks = list(re.finditer(rf"(?:(?<=\s)|\A)({keys})\s*[=＝]", rest))
         marks = _outside_quotes(rest, marks)
-        for mark, after in zip(marks, [*marks[1:], None], strict=True):
+        for mark, after in zip(marks, [*marks[1:], None], strict=False):
             value = rest[mark.end() : after.start() if after else len(rest)].strip()
             given[mark.group(1)] = _cast(_unquoted(value), properties[mark.group(1)])
         bare = rest[: marks[0].start()].strip() if marks else rest
