@@ -175,6 +175,7 @@ def _context(run: RunState, step: Step) -> JsonObject:
         "tools": spec.tools,
         "policy": spec.policy,
         "step": step.record.index,
+        "token_budget": spec.token_budget,
         "announce": run.recorder.emit,
     }
 

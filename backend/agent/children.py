@@ -10,7 +10,7 @@ from ..cancel import CancelToken
 from ..errors import NanoClawError
 from ..ids import new_id
 from .guardrails import GuardrailConfig
-from .types import JsonObject, Message, RunOutcome, RunSpec
+from .types import DEFAULT_TOKEN_BUDGET, JsonObject, Message, RunOutcome, RunSpec
 
 CHILD_TOOL = "multi_agent"
 MAX_TASKS = 5
@@ -43,7 +43,7 @@ class ChildTask:
 class ChildRequest:
     """What one `multi_agent` call asks for, with what its children inherit from the parent run.
 
-    `limits.run_timeout_seconds` is what is left of the parent's time. `run_id` and `call_id` name the
+    `token_budget` is the room for one request. `limits.run_timeout_seconds` is what is left of the parent's time. `run_id` and `call_id` name the
     parent's run and call (None when a person runs the tool by hand). `announce` writes `child.started` and
     `child.finished` into the parent's log.
     """
@@ -58,6 +58,7 @@ class ChildRequest:
     tools: tuple[str, ...] = ()
     policy: Mapping[str, str] = field(default_factory=dict)
     limits: GuardrailConfig = field(default_factory=GuardrailConfig)
+    token_budget: int | None = None
     announce: Announce | None = None
 
 
@@ -163,6 +164,7 @@ def child_spec(request: ChildRequest, task: ChildTask) -> RunSpec:
         user_id=request.user_id,
         project_id=request.project_id,
         max_tokens=MAX_CHILD_TOKENS,
+        token_budget=request.token_budget or DEFAULT_TOKEN_BUDGET,
     )
 
 

@@ -27,8 +27,10 @@ def drain(run: RunState) -> bool:
 
 
 def user_message(message: WaitingMessage) -> Message:
-    """An injected message as the model gets it."""
-    return Message("user", message.content, key=message.id)
+    """An injected message as the model gets it: attached files by name, to be read with the file tools."""
+    names = [str(a.get("path") or a.get("name")) for a in message.attachments]
+    listed = f"[Attached project files: {', '.join(names)}]" if names else ""
+    return Message("user", "\n\n".join(t for t in (message.content.strip(), listed) if t), key=message.id)
 
 
 def _waiting(run: RunState) -> list[WaitingMessage]:

@@ -31,6 +31,7 @@ def request(run: RunState, step: Step, attempt: Attempt) -> ModelReply:
     try:
         reply = _send(run, step, attempt)
     except ModelError as problem:
+        step.record.model_calls += 1
         step.stream.settle_partial(problem.partial_text, problem.partial_reasoning)
         raise RunStopped(_ending(run, problem)) from problem
     step.stream.settle(reply)

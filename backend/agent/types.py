@@ -8,6 +8,8 @@ from typing import Any, Literal
 from .guardrails import GuardrailConfig
 from .guardrails import RunStatus as RunStatus
 
+DEFAULT_TOKEN_BUDGET = 96_000
+
 JsonObject = dict[str, Any]
 Role = Literal["system", "user", "assistant", "tool"]
 DeltaKind = Literal["text", "reasoning", "notice"]
@@ -312,7 +314,7 @@ class RunSpec:
     temperature: float | None = None
     max_tokens: int | None = None
     thinking: bool | None = None
-    token_budget: int = 96_000
+    token_budget: int = DEFAULT_TOKEN_BUDGET
     resume: Resume | None = None
 
 

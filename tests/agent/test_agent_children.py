@@ -116,10 +116,12 @@ def test_children_inherit_policy_project_time_and_get_three_rounds_of_4096_token
         project_id="p",
         user_id="u",
         limits={"run_timeout_seconds": 100, "max_steps": 9},
+        token_budget=7_000,
     )
     spec = service.specs[0]
     assert (spec.policy, spec.project_id, spec.user_id, spec.kind) == ({"look": "allow"}, "p", "u", "child")
     assert (spec.limits.max_steps, spec.max_tokens) == (3, 4096)
+    assert spec.token_budget == 7_000
     assert 90 < spec.limits.run_timeout_seconds <= 100
     assert service.models["t"].requests[0].kind == "child"
     assert service.models["t"].requests[0].max_tokens == 4096
@@ -127,7 +129,9 @@ def test_children_inherit_policy_project_time_and_get_three_rounds_of_4096_token
 
 def test_a_parent_with_fewer_steps_gives_no_more_to_its_children():
     request = ChildRequest((ChildTask("a", "a"),), limits=GuardrailConfig(max_steps=2))
-    assert child_spec(request, request.tasks[0]).limits.max_steps == 2
+    spec = child_spec(request, request.tasks[0])
+    assert spec.limits.max_steps == 2
+    assert spec.token_budget == 96_000
 
 
 def test_nb_sub_02_over_the_limit_children_wait_in_line():

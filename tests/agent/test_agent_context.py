@@ -1,6 +1,7 @@
 """The token budget: what is compacted, cut and left out, and that it stays so (NB-CTX); counting and correcting tokens."""
 
 import copy
+import itertools
 import json
 
 import pytest
@@ -219,6 +220,14 @@ def test_a_request_that_stays_too_long_ends_with_its_cause(bench):
 def test_a_request_that_cannot_be_made_smaller_is_not_sent_again(bench):
     assert bench.run(forever=ContextTooLong("Too long.")).error["code"] == "context_too_long"
     assert len(bench.model.requests) == 1
+
+
+def test_each_request_of_a_run_begins_with_the_one_before(bench):
+    bench.tool("read", lambda _: "word " * 300, read_only=True, cacheable=False)
+    bench.run(*(asks(call("read", {"n": n}), text=f"Step {n}.") for n in range(8)), says("done"))
+    for before, after in itertools.pairwise(bench.model.requests):
+        assert after.messages[: len(before.messages)] == before.messages
+        assert after.tools == before.tools
 
 
 def test_the_frontier_is_kept_for_the_conversation(bench):

@@ -76,6 +76,15 @@ def test_nb_inj_05_blank_messages_are_ignored_and_hide_nothing(bench):
     assert [m["content"] for m in bench.sent(role="user")] == ["What is it?", "real"]
 
 
+def test_files_attached_to_an_injected_message_are_named(bench):
+    attached = ({"path": "data/a.csv", "name": "a.csv"}, {"name": "b.txt"})
+    bench.tool("t", lambda _: bench.store.send_message(WaitingMessage("m", "Use these.", attached)))
+    bench.run(asks(call("t")), says("done"))
+    assert bench.sent()[-1]["content"] == "Use these.\n\n[Attached project files: data/a.csv, b.txt]"
+    assert bench.store.messages["m"].content == "Use these."
+    assert bench.store.messages["m"].attachments == list(attached)
+
+
 def test_a_message_that_the_limit_leaves_no_step_for_stays_waiting(bench):
     def answers(request, on_delta, cancelled):
         send(bench, "late")

@@ -69,6 +69,7 @@ def _summarize(_arguments: JsonObject, data: Any) -> str:
         "tools": "_tools",
         "policy": "_policy",
         "limits": "_limits",
+        "token_budget": "_token_budget",
         "announce": "_announce",
     },
     timeout=TIMEOUT_SECONDS,
@@ -107,6 +108,7 @@ def _request(arguments: JsonObject) -> ChildRequest:
         tools=tuple(arguments.get("_tools") or ()),
         policy=arguments.get("_policy") or {},
         limits=arguments.get("_limits") or GuardrailConfig(),
+        token_budget=arguments.get("_token_budget"),
         announce=arguments.get("_announce"),
     )
 
