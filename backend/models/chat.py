@@ -36,9 +36,11 @@ class Message(Identified, Base):
     __table_args__ = (
         UniqueConstraint("conversation_id", "position"),
         UniqueConstraint("conversation_id", "client_id", name="uq_messages_client_id"),
+        Index("ix_messages_conversation_parent", "conversation_id", "parent_id"),
+        Index("ix_messages_conversation_state", "conversation_id", "state", "position"),
     )
     conversation_id: Mapped[str] = mapped_column(ForeignKey("conversations.id", ondelete="CASCADE"))
-    parent_id: Mapped[str | None] = mapped_column(String(36), index=True)
+    parent_id: Mapped[str | None] = mapped_column(String(36))
     position: Mapped[int]
     role: Mapped[str] = mapped_column(String(20))
     state: Mapped[str] = mapped_column(String(20), default="sent")

@@ -177,7 +177,8 @@ def upgrade() -> None:
         sa.UniqueConstraint("conversation_id", "position", name=op.f("uq_messages_conversation_id")),
     )
     with op.batch_alter_table("messages", schema=None) as batch_op:
-        batch_op.create_index(batch_op.f("ix_messages_parent_id"), ["parent_id"], unique=False)
+        batch_op.create_index("ix_messages_conversation_parent", ["conversation_id", "parent_id"], unique=False)
+        batch_op.create_index("ix_messages_conversation_state", ["conversation_id", "state", "position"], unique=False)
         batch_op.create_index(batch_op.f("ix_messages_run_id"), ["run_id"], unique=False)
 
     op.create_table(
@@ -311,7 +312,8 @@ def downgrade() -> None:
     op.drop_table("runs")
     with op.batch_alter_table("messages", schema=None) as batch_op:
         batch_op.drop_index(batch_op.f("ix_messages_run_id"))
-        batch_op.drop_index(batch_op.f("ix_messages_parent_id"))
+        batch_op.drop_index("ix_messages_conversation_state")
+        batch_op.drop_index("ix_messages_conversation_parent")
 
     op.drop_table("messages")
     with op.batch_alter_table("file_changes", schema=None) as batch_op:
