@@ -129,7 +129,10 @@ class Helper:
         if child is None:
             self._spares.put(None)  # the next one must see it too
             return None
-        return child if self._order("take", child, seconds) else None
+        if self._order("take", child, seconds):
+            return child
+        self.forget(child)
+        return None
 
     def end(self, child: Child) -> None:
         """Kill one child; harmless if it has ended."""

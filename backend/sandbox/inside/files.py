@@ -14,6 +14,8 @@ from .limits import FILE_OUT_MAX_BYTES, FILES_OUT_MAX, FILES_OUT_MAX_BYTES, NAME
 _HOME_FOLDERS = ("/mnt/data/", "/home/sandbox/", "/tmp/", "/workspace/")  # noqa: S108 - habits of models, not folders
 _MODES = {"r", "w", "a", "x"}
 _real_open = open
+#: read by libraries while they work (fonts), never listed
+RESOURCES: dict[str, bytes] = {}
 
 
 class TooMuch(OSError):
@@ -23,6 +25,17 @@ class TooMuch(OSError):
 
 
 TooMuch.__name__ = TooMuch.__qualname__ = "OSError"
+
+
+def plain_name(path: Any) -> str:
+    """The name under which the table keeps a path."""
+    text = os.fsdecode(path)
+    for folder in _HOME_FOLDERS:
+        text = text[len(folder) :] if text.startswith(folder) else text
+    name = posixpath.normpath(text).lstrip("/") or "." if text else ""
+    if name.startswith(".."):
+        raise PermissionError(errno.EPERM, "there is nothing above the working folder", text)
+    return name
 
 
 class _Written(io.BytesIO):
@@ -125,7 +138,7 @@ class FileTable:
     """Name -> content. `open` behaves like the built-in one."""
 
     def __init__(self, given: dict[str, bytes]) -> None:
-        self._given = {self._plain(name): content for name, content in given.items()}
+        self._given = {plain_name(name): content for name, content in given.items()}
         self._out: dict[str, _Written] = {}
         self._removed: set[str] = set()
         self._folders: set[str] = set()
@@ -145,7 +158,7 @@ class FileTable:
         """The built-in open, on this table."""
         if isinstance(file, int):
             raise PermissionError(errno.EPERM, "descriptors cannot be opened here: use a file name")
-        name = self._plain(os.fspath(file))
+        name = plain_name(os.fspath(file))
         binary, kind = "b" in mode, mode.replace("b", "").replace("t", "")
         if kind[:1] not in _MODES or kind.strip("rwax+"):
             raise ValueError(f"invalid mode: {mode!r}")
@@ -190,11 +203,13 @@ class FileTable:
         """The bytes of a file, or None."""
         if name in self._removed:
             return None
-        return self._out[name].content() if name in self._out else self._given.get(name)
+        if name in self._out:
+            return self._out[name].content()
+        return self._given.get(name, RESOURCES.get(name))
 
     def remove(self, path: Any, **_: Any) -> None:
         """os.remove."""
-        name = self._plain(os.fspath(path))
+        name = plain_name(os.fspath(path))
         if self.content(name) is None:
             raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), name)
         self._out.pop(name, None)
@@ -202,16 +217,16 @@ class FileTable:
 
     def rename(self, old: Any, new: Any, **_: Any) -> None:
         """os.rename."""
-        name = self._plain(os.fspath(old))
+        name = plain_name(os.fspath(old))
         content = self.content(name)
         if content is None:
             raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), name)
-        self._start(self._plain(os.fspath(new)), content, "w")
+        self._start(plain_name(os.fspath(new)), content, "w")
         self.remove(name)
 
     def mkdir(self, path: Any, *_: Any, **__: Any) -> None:
         """os.mkdir and os.makedirs: folders are only parts of names here."""
-        self._folders.add(self._plain(os.fspath(path)))
+        self._folders.add(plain_name(os.fspath(path)))
 
     def scandir(self, path: Any = ".") -> "_Listing":
         """os.scandir."""
@@ -220,7 +235,7 @@ class FileTable:
 
     def listdir(self, path: Any = ".") -> list[str]:
         """os.listdir: the names directly in a folder."""
-        folder = self._plain(os.fspath(path))
+        folder = plain_name(os.fspath(path))
         prefix = "" if folder == "." else folder + "/"
         found = {n[len(prefix) :].partition("/")[0] for n in self.names() if n.startswith(prefix)}
         if not found and folder != "." and folder not in self._folders:
@@ -231,23 +246,13 @@ class FileTable:
         """os.stat."""
         if isinstance(path, int):
             raise OSError(errno.EBADF, os.strerror(errno.EBADF))
-        name = self._plain(os.fspath(path))
+        name = plain_name(os.fspath(path))
         content = self.content(name)
         if content is not None:
             return os.stat_result((stat.S_IFREG | 0o644, 0, 0, 1, 0, 0, len(content), 0, 0, 0))
         if name == "." or name in self._folders or any(n.startswith(name + "/") for n in self.names()):
             return os.stat_result((stat.S_IFDIR | 0o755, 0, 0, 1, 0, 0, 0, 0, 0, 0))
         raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), str(path))
-
-    @staticmethod
-    def _plain(path: Any) -> str:
-        text = os.fsdecode(path)
-        for folder in _HOME_FOLDERS:
-            text = text[len(folder) :] if text.startswith(folder) else text
-        name = posixpath.normpath(text).lstrip("/") or "." if text else ""
-        if name.startswith(".."):
-            raise PermissionError(errno.EPERM, "there is nothing above the working folder", text)
-        return name
 
     # ------------------------------------------------------------ for the runner
     def install(self, keep_real: bool) -> None:
@@ -272,7 +277,7 @@ class FileTable:
         os.makedirs = os.mkdir = self.mkdir  # type: ignore[assignment]
 
     def _open_either(self, file: Any, mode: str = "r", *args: Any, **kwargs: Any) -> Any:
-        if isinstance(file, str) and self.content(self._plain(file)) is not None and "r" in mode:
+        if isinstance(file, str) and self.content(plain_name(file)) is not None and "r" in mode:
             return self.open(file, mode, *args, **kwargs)
         return _real_open(file, mode, *args, **kwargs)
 

@@ -2,12 +2,14 @@
 
 import builtins
 import importlib
+import importlib.util
 import io
 import pkgutil
 from collections.abc import Iterable
+from pathlib import Path
 from typing import Any
 
-from . import guards
+from . import files, guards
 from .words import words
 
 #: may be imported; loaded before the walls go up
@@ -240,6 +242,18 @@ def _warm_matplotlib() -> None:
     figure.savefig(io.BytesIO(), format="png")
     figure.savefig(io.BytesIO(), format="svg")
     plt.close("all")
+    if importlib.util.find_spec("pandas") is not None:
+        importlib.import_module("pandas.plotting._matplotlib")
+    for package in ("matplotlib.backends.backend_pdf", "matplotlib.backends.backend_svg", "mpl_toolkits.mplot3d"):
+        importlib.import_module(package)
+    _keep_fonts(Path(matplotlib.get_data_path()) / "fonts")
+
+
+def _keep_fonts(folder: Path) -> None:
+    """matplotlib opens its fonts by path whenever it draws."""
+    for path in folder.rglob("*"):
+        if path.suffix in (".ttf", ".afm"):
+            files.RESOURCES[files.plain_name(path)] = path.read_bytes()
 
 
 WARM_HEAVY = {"numpy": _warm_numpy, "pandas": _warm_pandas, "matplotlib": _warm_matplotlib}
