@@ -18,7 +18,7 @@ _LABELS = {
     "utf-16-le": "utf-16le",
     "utf-16-be": "utf-16be unicodefffe",
     "utf-32": "utf-32 utf-32le utf-32be",
-    "gb18030": "gb18030 gbk x-gbk gb2312 gb_2312-80 chinese csgb2312 iso-ir-58 cp936 ms936 euc-cn hz-gb-2312",
+    "gb18030": "gb18030 gbk x-gbk gb2312 gb_2312-80 chinese csgb2312 iso-ir-58 cp936 ms936 euc-cn",
     "big5hkscs": "big5 big5-hkscs cn-big5 csbig5 x-x-big5",
     "cp932": "shift_jis shift-jis sjis x-sjis ms_kanji ms932 windows-31j csshiftjis cp932",
     "euc_jp": "euc-jp x-euc-jp cseucpkdfmtjapanese",
@@ -45,6 +45,7 @@ BOMS = (
 )
 # Servers send these for everything, so what the page says of itself counts more.
 WEAK = frozenset(("cp1252",))
+WIDE = ("utf-16", "utf-32")
 ASCII_ONLY = frozenset(("iso2022_jp",))
 
 _META = re.compile(rb"""<meta[^>]{0,1024}?charset\s*=\s*["']?\s*([a-zA-Z0-9_:.-]{2,40})""", re.I)
@@ -86,16 +87,18 @@ def decode(data: bytes, content_type: str, cut: bool = False) -> Decoded:
 
 def _order(data: bytes, header: str | None, inside: str | None) -> list[str]:
     """Codecs to try strictly, most believable first."""
-    declared = [c for c in (header, inside) if c and not c.startswith("utf-16") and not c.startswith("utf-32")]
+    # A two-byte set without a mark is believed last: it reads almost any bytes, as nonsense.
+    wide = [c for c in (header,) if c and c.startswith(WIDE)]
+    declared = [c for c in (header, inside) if c and not c.startswith(WIDE)]
     if header in WEAK and inside:
         declared.reverse()
     strong = [c for c in declared if c not in WEAK]
     if strong and strong[0] in ASCII_ONLY:
-        return [*strong, "utf-8"]
+        return [*strong, "utf-8", *wide]
     # Bytes that are valid UTF-8 with several characters beyond ASCII are UTF-8, whatever is claimed.
     if len(_UTF8_RUN.findall(data[:META_SCAN_BYTES])) >= MIN_UTF8_EVIDENCE or not strong:
-        return list(dict.fromkeys(["utf-8", *strong]))
-    return list(dict.fromkeys([*strong, "utf-8"]))
+        return list(dict.fromkeys(["utf-8", *strong, *wide]))
+    return list(dict.fromkeys([*strong, "utf-8", *wide]))
 
 
 def _best_guess(data: bytes, candidates: list[str], cut: bool) -> Decoded:
@@ -125,7 +128,7 @@ def _declared_inside(data: bytes) -> str | None:
     match = _XML.search(head) or _META.search(head)
     codec = CODECS.get(match.group(1).decode("ascii").lower()) if match else None
     # An ASCII-readable declaration cannot stand in UTF-16; the standard reads it as UTF-8.
-    return "utf-8" if codec and codec.startswith(("utf-16", "utf-32")) else codec
+    return "utf-8" if codec and codec.startswith(WIDE) else codec
 
 
 def _wide(data: bytes) -> str | None:

@@ -58,6 +58,8 @@ def text(page: Page, cancelled: Cancel | None = None) -> dict[str, Any]:
         found = _Text("", clean.plain(content.text))
     cut = _cut(content) or found.cut or len(found.body) > MAX_TEXT_CHARS
     notes = found.notes if found.body.strip() or found.notes else (EMPTY,)
+    if len(found.body) > MAX_TEXT_CHARS:
+        notes = (*notes, f"This is the beginning of the text, {MAX_TEXT_CHARS:,} characters.")
     body = found.body[:MAX_TEXT_CHARS]
     return {**_frame(page, content, notes), "title": found.title, "text": body, "truncated": cut}
 

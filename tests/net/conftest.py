@@ -18,7 +18,7 @@ from backend.net.ssrf import parse_allow
 from backend.tools import ToolExecutor, ToolRegistry, locator
 from backend.tools.builtin import crawler
 
-SHORT_SECONDS = 3.0
+SHORT_SECONDS = 2.0
 TOOLS = [tool.definition for tool in (crawler.web_search, crawler.fetch_page, crawler.crawl_batch)]
 Call = Callable[..., dict[str, Any]]
 

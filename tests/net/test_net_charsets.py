@@ -130,6 +130,12 @@ def test_a_page_without_any_label_is_read(text: str, codec: str) -> None:
     assert read(text, codec, "") == text
 
 
+@pytest.mark.parametrize("label", ["utf-16le", "utf-16be"])
+def test_two_byte_text_without_mark_or_markup_is_read_by_its_label(label: str) -> None:
+    assert decode(CHINESE.encode(label), f"text/plain; charset={label}").text == CHINESE
+    assert decode(b"plain words", f"text/plain; charset={label}").text == "plain words"
+
+
 def test_a_few_bad_bytes_do_not_change_the_charset() -> None:
     decoded = decode(document(CHINESE * 20).encode() + b"\xff", "text/html; charset=utf-8")
     assert (decoded.charset, decoded.clean) == ("utf-8", False)

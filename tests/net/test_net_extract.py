@@ -72,6 +72,7 @@ class TestText:
     def test_a_long_text_is_cut_and_says_so(self) -> None:
         result = extract.text(page("x " * 200_000, "text/plain"))
         assert (len(result["text"]), result["truncated"]) == (extract.MAX_TEXT_CHARS, True)
+        assert "beginning" in result["note"]
 
     @pytest.mark.parametrize("kind", ["text/plain", "application/json", "text/markdown", "text/javascript"])
     def test_other_text_comes_as_it_is(self, kind: str) -> None:
