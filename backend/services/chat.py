@@ -166,7 +166,7 @@ def _store(session: Session, conversation: Conversation, new: NewMessage, attach
 def _parent(session: Session, conversation: Conversation, new: NewMessage, waits: bool) -> str | None:
     leaf = conversation.active_leaf_id
     if isinstance(new.parent_id, _Unset) or new.parent_id == leaf:
-        return leaf
+        return None if waits else leaf  # one that waits gets its parent when a run takes it
     if waits:
         raise Conflict("A run of this conversation goes on; stop it before you begin another branch.")
     if new.parent_id is None:

@@ -5,8 +5,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import func, literal, or_, select
-from sqlalchemy.orm import Session, aliased
+from sqlalchemy import literal, or_, select
+from sqlalchemy.orm import Session
 
 from ..errors import Conflict, NotFound
 from ..models import Conversation, Message, ToolCall
@@ -59,7 +59,10 @@ def list_messages(runtime: Runtime, user_id: str, conversation_id: str, query: P
 
 def load(session: Session, conversation_id: str, ids: Sequence[str]) -> list[dict[str, Any]]:
     """These messages of a conversation as MESSAGE, in this order, with siblings and calls."""
-    found = {m.id: m for m in session.scalars(select(Message).where(Message.id.in_(ids)))}
+    found = {
+        m.id: m
+        for m in session.scalars(select(Message).where(Message.id.in_(ids), Message.conversation_id == conversation_id))
+    }
     rows = [found[i] for i in ids if i in found]
     siblings = _siblings(session, conversation_id, {row.parent_id for row in rows})
     calls = _calls(session, rows)
@@ -72,17 +75,23 @@ def load(session: Session, conversation_id: str, ids: Sequence[str]) -> list[dic
 # ---------------------------------------------------------------- the path
 def _leaf(session: Session, conversation: Conversation, query: PathQuery) -> str | None:
     if query.page.cursor:
-        leaf: str = decode_cursor(query.page.cursor, (str, str, str))[1]
+        _, leaf, edge = decode_cursor(query.page.cursor, (str, str, str))
+        _check_here(session, conversation, edge)
     elif query.around:
-        leaf = _newest_descendant(session, conversation, query.around)
+        _check_here(session, conversation, query.around)
+        return _newest_descendant(session, conversation, query.around)
     elif query.leaf:
         leaf = query.leaf
     else:
         return conversation.active_leaf_id
-    message = session.get(Message, leaf)
-    if message is None or message.conversation_id != conversation.id:
+    _check_here(session, conversation, leaf)
+    return str(leaf)
+
+
+def _check_here(session: Session, conversation: Conversation, message_id: str) -> None:
+    """Whatever a caller names, a cursor's content too, must be a message of this conversation."""
+    if session.scalar(select(Message.conversation_id).where(Message.id == message_id)) != conversation.id:
         raise NotFound("There is no such message in this conversation.")
-    return leaf
 
 
 def _newest_descendant(session: Session, conversation: Conversation, message_id: str) -> str:
@@ -90,21 +99,12 @@ def _newest_descendant(session: Session, conversation: Conversation, message_id:
     active = conversation.active_leaf_id
     if active and _ids_down_to(session, active, message_id) is not None:
         return active
-    child = aliased(Message)
-    newest = select(func.max(child.position)).where(child.parent_id == Message.id, child.state == "sent")
-    down = select(Message.id, newest.scalar_subquery().label("next")).where(Message.id == message_id)
-    cte = down.cte("down", recursive=True)
-    after = aliased(Message)
-    deeper = (
-        select(func.max(after.position)).where(after.parent_id == child.id, after.state == "sent").scalar_subquery()
-    )
-    cte = cte.union_all(
-        select(child.id, deeper).where(child.conversation_id == conversation.id, child.position == cte.c.next)
-    )
-    last: str | None = session.scalar(select(cte.c.id).where(cte.c.next.is_(None)))
-    if last is None:
-        raise NotFound("There is no such message in this conversation.")
-    return last
+    down = select(literal(message_id).label("id"), literal(0).label("depth")).cte("down", recursive=True)
+    here = Message.conversation_id == conversation.id, Message.parent_id == down.c.id, Message.state == "sent"
+    child = select(Message.id).where(*here).order_by(Message.position.desc()).limit(1)
+    down = down.union_all(select(child.scalar_subquery(), down.c.depth + 1).where(down.c.id.is_not(None)))
+    query = select(down.c.id).where(down.c.id.is_not(None)).order_by(down.c.depth.desc()).limit(1)
+    return session.scalars(query).one()
 
 
 def _slice(session: Session, leaf: str, query: PathQuery) -> _Slice:

@@ -10,6 +10,7 @@ from backend.app import Instance
 from backend.models import Conversation, Message, Run
 from backend.routes.limits import RateLimiter
 from backend.routes.state import web_state
+from backend.services.paging import encode_cursor
 
 
 def finish(instance: Instance, run_id: str, text: str) -> str:
@@ -82,7 +83,7 @@ def test_a_message_during_a_run_waits_and_can_be_changed_or_taken_back(api: Api)
     api.say(conversation, "first")
     waiting = api.say(conversation, "secnd")
     assert waiting["run"] is None
-    assert waiting["message"]["state"] == "queued"
+    assert (waiting["message"]["state"], waiting["message"]["parent_id"]) == ("queued", None)
     found = page(api, conversation)
     assert [m["content"] for m in found["items"]] == ["first"]
     assert [m["content"] for m in found["queued"]] == ["secnd"]
@@ -166,6 +167,20 @@ def test_around_finds_a_message_on_another_branch(api: Api, instance: Instance) 
     assert ids_of(found) == old
     assert found["leaf_id"] == old[-1]
     assert ids_of(page(api, conversation)) == [edited]
+
+
+def test_a_forged_cursor_shows_nothing_of_another_conversation(api: Api, stranger: Api, instance: Instance) -> None:
+    secret = dialogue(api, instance, api.conversation(), 2)
+    own = stranger.conversation()
+    mine = stranger.say(own, "hello")["message"]["id"]
+    where = f"/api/conversations/{own}/messages"
+    for direction in ("older", "newer"):
+        for leaf, edge in ((mine, secret[2]), (secret[3], secret[2]), (secret[3], mine)):
+            problem(stranger.get(where, cursor=encode_cursor(direction, leaf, edge)), 404, "not_found")
+    problem(stranger.get(where, around=secret[0]), 404, "not_found")
+    problem(stranger.get(where, leaf=secret[0]), 404, "not_found")
+    again = stranger.post(where, {"content": "x", "parent_id": secret[0]})
+    problem(again, 409, "conflict")
 
 
 @pytest.mark.parametrize(
