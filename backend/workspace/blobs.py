@@ -31,7 +31,7 @@ class BlobStore:
         """Keep a content (a stream is read to its end, never held whole); returns its hash in hex."""
         if isinstance(content, bytes):
             digest = hashlib.sha256(content).hexdigest()
-            if not self.path(digest).exists():
+            if not self._known(digest):
                 self._store(iter([content]))
             return digest
         return self._store(chunks(content))
@@ -67,12 +67,31 @@ class BlobStore:
 
     def _publish(self, temporary: str, digest: str) -> str:
         target = self.path(digest)
-        if target.exists():
+        if self._known(digest):
             _forget(temporary)
             return digest
         target.parent.mkdir(exist_ok=True)
         os.replace(temporary, target)
+        _sync(target.parent)
         return digest
+
+    def _known(self, digest: str) -> bool:
+        """Whether it is kept; if so it counts as new, so that a clean-up that spares young files spares it."""
+        try:
+            os.utime(self.path(digest))
+        except FileNotFoundError:
+            return False
+        return True
+
+
+def _sync(folder: Path) -> None:
+    """Make the name of a new file durable, where the system can."""
+    with contextlib.suppress(OSError):
+        fd = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(fd)
+        finally:
+            os.close(fd)
 
 
 def _forget(temporary: str) -> None:

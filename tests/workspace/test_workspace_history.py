@@ -3,6 +3,7 @@
 import hashlib
 import io
 import os
+import random
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
@@ -128,7 +129,41 @@ def test_a_diff_is_bounded_and_not_made_of_binary():
     long = history.diff(b"", b"line\n" * 9000)
     assert len(long) < history.MAX_DIFF_CHARS + 100
     assert "left out" in long
+    signs = history.diff("a\u2028b\x0c\r\n".encode(), "a\u2028c\x0c\r\n".encode())
+    assert signs.endswith("-a\u2028b\x0c\r\n+a\u2028c\x0c\r\n")
     assert history.diff(None, b"a") == "--- /dev/null\n+++ b/file\n@@ -0,0 +1 @@\n+a\n\\ No newline at end of file\n"
+
+
+def applied(old: list[str], patch: str) -> list[str]:
+    """The new lines that a unified diff makes of the old ones."""
+    new, at = [], 0
+    for line in patch.splitlines()[2:]:
+        if line.startswith("@@"):
+            start = max(int(line.split()[1].split(",")[0][1:]) - 1, 0)
+            new += old[at:start]
+            at = start
+        elif line[0] == "+":
+            new.append(line[1:])
+        else:
+            assert old[at] == line[1:]
+            at += 1
+            new += [line[1:]] if line[0] == " " else []
+    return new + old[at:]
+
+
+def test_a_diff_says_what_was_changed_also_where_the_usual_way_would_take_too_long(monkeypatch):
+    rng = random.Random(7)
+    for pairs in (history.MAX_DIFF_PAIRS, 0):
+        monkeypatch.setattr(history, "MAX_DIFF_PAIRS", pairs)
+        for _ in range(60):
+            old = [str(rng.randrange(5)) for _ in range(rng.randrange(20))]
+            new = [line for line in old if rng.random() < 0.8]
+            new.insert(rng.randrange(len(new) + 1), "new")
+            patch = history.unified("".join(f"{x}\n" for x in old), "".join(f"{x}\n" for x in new), "f", 10**6)
+            assert applied(old, patch) == new
+    same = [f"{n % 100}\n" for n in range(9000)]
+    assert not history._is_quick(same, same[::-1])
+    assert history.unified("".join(same), "".join(same), "f") == ""
 
 
 # ---------------------------------------------------------------- proofs after a crash
