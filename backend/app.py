@@ -12,11 +12,12 @@ from flask import Flask
 
 from . import migrations, sandbox
 from .channels.log import EventLog, TabEvents
+from .errors import InvalidInput
 from .extensions import Database
 from .llm.catalogue import Catalogue, CatalogueSettings
 from .llm.lessons import QuirkMemory
 from .net import Fetcher, FetchSettings
-from .net.search import chain_from
+from .net.search import SearchChain, chain_from
 from .routes import register_routes
 from .services import instance as instance_folder
 from .services import lessons, manual, providers
@@ -62,6 +63,10 @@ class Instance:
         self.tabs.close()
         self.upkeep.stop()
         self.queue.stop()
+        self.close()
+
+    def close(self) -> None:
+        """Write what is left and let everything go; enough for an instance that was never started."""
         sandbox.close()
         self.writer.close()
         self.runtime.catalogue.close()
@@ -70,6 +75,7 @@ class Instance:
 
 def prepare(settings: Settings) -> Settings:
     """Make the instance folder and bring its database up to date; safe to call in a process that will fork."""
+    _web(settings)
     settings = instance_folder.prepare(settings)
     database = Database()
     database.open(settings.database)
@@ -160,21 +166,25 @@ def _catalogue_settings(settings: Settings, database: Database) -> CatalogueSett
 
 
 def _offer_services(runtime: Runtime, children: ChildRuns) -> None:
-    web = _web_settings(runtime.settings)
+    fetching, search = _web(runtime.settings)
     register_service("workspaces", Workspaces(runtime))
-    register_service("fetcher", Fetcher(FetchSettings.from_environment(web, frozenset({runtime.settings.port}))))
-    register_service("search", chain_from(web))
+    register_service("fetcher", Fetcher(fetching))
+    register_service("search", search)
     register_service("runs", children)
     register_service("llm_client", runtime.catalogue)
 
 
-def _web_settings(settings: Settings) -> dict[str, str]:
-    """What the web tools read, by the names of the contract: settings may come from a file too."""
-    return {
+def _web(settings: Settings) -> tuple[FetchSettings, SearchChain]:
+    """What the web tools are set to. Raises InvalidInput that names a bad setting."""
+    named = {
         "NANOCLAW_FETCH_ALLOW": ",".join(settings.fetch_allow),
         "NANOCLAW_FETCH_PROXY": settings.fetch_proxy or "",
         "NANOCLAW_SEARCH_URL": settings.search_url or "",
     }
+    try:
+        return FetchSettings.from_environment(named, frozenset({settings.port})), chain_from(named)
+    except ValueError as fault:
+        raise InvalidInput(str(fault)) from fault
 
 
 def _readiness(runtime: Runtime, queue: LocalQueue) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""The commands of `run.py`, in their own environment: serve, chat, link, bench."""
+"""The commands of `run.py`, in their own environment: serve, chat, eval, link, bench."""
 
 import argparse
 import os
@@ -10,6 +10,7 @@ import time
 import urllib.request
 import webbrowser
 from dataclasses import replace
+from pathlib import Path
 
 from . import settings as settings_module
 from .errors import InvalidInput, NanoClawError
@@ -52,6 +53,12 @@ def _parser() -> argparse.ArgumentParser:
     chat.add_argument("--project")
     chat.add_argument("--model")
     chat.set_defaults(run=_chat)
+    evaluation = commands.add_parser("eval")
+    evaluation.add_argument("file", type=Path)
+    evaluation.add_argument("--project")
+    evaluation.add_argument("--model")
+    evaluation.add_argument("--report", type=Path)
+    evaluation.set_defaults(run=_eval)
     link = commands.add_parser("link")
     link.set_defaults(run=_link)
     bench = commands.add_parser("bench")
@@ -192,11 +199,18 @@ def _login_code(settings: Settings) -> str:
         database.close()
 
 
-# ---------------------------------------------------------------- chat, bench
+# ---------------------------------------------------------------- chat, eval, bench
 def _chat(options: argparse.Namespace) -> int:
-    from .terminal import chat
+    from .terminal.chat import chat
 
     return chat(settings_module.load(os.environ), options.question, options.project, options.model)
+
+
+def _eval(options: argparse.Namespace) -> int:
+    from .terminal.evaluating import EvalOptions, run_file
+
+    wanted = EvalOptions(options.file, options.project, options.model, options.report)
+    return run_file(settings_module.load(os.environ), wanted)
 
 
 def _bench(options: argparse.Namespace) -> int:

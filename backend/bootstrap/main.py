@@ -14,6 +14,7 @@ HELP = """usage: python3 run.py [command] [options]
   serve (default)       start NanoClaw on http://127.0.0.1:8000   --host --port --no-browser
   test [PYTEST ARGS]    run every test; --full adds the long ones
   chat "QUESTION"       one agent turn in the terminal            --project ID --model NAME
+  eval FILE.jsonl       run every prompt of a file and report    --project ID --model NAME --report FILE
   link                  print a new sign-in link
   bench [NAME]          measure
   help                  this text
@@ -22,7 +23,7 @@ The first start sets everything up (about a minute); later ones take about a sec
 Settings: environment variables or instance/nanoclaw.env, see docs/deploy.md.
 """
 NEEDS_PAGE = ("serve",)
-COMMANDS = ("serve", "test", "chat", "link", "bench")
+COMMANDS = ("serve", "test", "chat", "eval", "link", "bench")
 
 
 def main(argv: list[str]) -> int:

@@ -35,25 +35,17 @@ def last_injected(resume: Resume | None) -> str | None:
 def _injections(session: Session, run_id: str) -> tuple[Injection, ...]:
     """Messages by the step that began after them, as the event log has it."""
     query = (
-        select(RunEvent.type, RunEvent.data)
-        .where(RunEvent.run_id == run_id, RunEvent.type.in_(("step.finished", "message.injected")))
+        select(RunEvent.data)
+        .where(RunEvent.run_id == run_id, RunEvent.type == "message.injected")
         .order_by(RunEvent.seq)
     )
-    step = 0
     found: dict[int, list[WaitingMessage]] = {}
-    for kind, text in session.execute(query):
+    for text in session.scalars(query):
         data = json.loads(text)
-        if kind == "step.finished":
-            step = _index(data["step"]) + 1
-        else:
-            message = data["message"]
-            waiting = WaitingMessage(message["id"], message["content"], tuple(message["attachments"]))
-            found.setdefault(step, []).append(waiting)
-    return tuple(Injection(at, tuple(messages)) for at, messages in found.items())
-
-
-def _index(step: int | JsonObject) -> int:
-    return step if isinstance(step, int) else int(step["index"])
+        message = data["message"]
+        waiting = WaitingMessage(message["id"], message["content"], tuple(message["attachments"]))
+        found.setdefault(data["step"], []).append(waiting)
+    return tuple(Injection(step, tuple(messages)) for step, messages in found.items())
 
 
 def _seconds(row: Step) -> float:

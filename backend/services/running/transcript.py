@@ -89,7 +89,7 @@ def turns_of(message: Message, acts: _Acts, registry: ToolRegistry) -> Iterable[
             yield Turn(
                 "tool",
                 call.result or "",
-                tool_call_id=_provider_id(call),
+                tool_call_id=call.id,
                 name=call.name,
                 key=f"{call.run_id}:{call.id}",
                 read_only=bool(definition and definition.read_only),
@@ -126,16 +126,12 @@ def _steps(message: Message, acts: _Acts) -> Iterable[tuple[str, list[ToolCall]]
         yield text, calls
 
 
-def _provider_id(call: ToolCall) -> str:
-    return str(call.call.get("provider_id") or call.id)
-
-
 def _request(call: ToolCall) -> ToolCallRequest:
     function: dict[str, Any] = call.call["function"]
     stored = call.request or {}
     known = {"id", "type", "function", "extra_content"}
     return ToolCallRequest(
-        id=_provider_id(call),
+        id=call.id,
         name=function["name"],
         arguments=function["arguments"] if _is_object(function["arguments"]) else "{}",
         extra_content=stored.get("extra_content"),

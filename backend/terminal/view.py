@@ -3,7 +3,7 @@
 import json
 from typing import Any, TextIO
 
-from .channels.log import LoggedEvent
+from ..channels.log import LoggedEvent
 
 DIM, RESET = "\033[2m", "\033[0m"
 
