@@ -1,5 +1,6 @@
 /// <reference types="vite/client" />
 
-interface Window {
-  MSStream?: unknown
+declare module 'virtual:messages/*' {
+  const messages: Record<string, unknown>
+  export default messages
 }

@@ -1,12 +1,8 @@
 import { computed, ref, watch } from 'vue'
 import { useChat } from './useChat'
+import { jumpToMessage } from './useJump'
 import { useShortcut } from './useShortcuts'
 
-let jump: (messageId: string) => void = () => {}
-/** The list says how it brings a message into sight. */
-export const setJump = (to: (messageId: string) => void): void => {
-  jump = to
-}
 
 /** Find among the messages loaded so far; asked twice, the key is left to the browser's own find. */
 export function useFind() {
@@ -22,7 +18,7 @@ export function useFind() {
     document.querySelectorAll('.message.found').forEach((element) => element.classList.remove('found'))
     const id = hits.value[place.value]
     if (!id) return
-    jump(id)
+    jumpToMessage(id)
     requestAnimationFrame(() => requestAnimationFrame(() => document.getElementById(`message-${id}`)?.classList.add('found')))
   }
   function move(step: number): void {

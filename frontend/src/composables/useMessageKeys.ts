@@ -1,6 +1,6 @@
 import { useChat } from './useChat'
 import { useCopy } from './useCopy'
-import { setJump } from './useFind'
+import { setJump } from './useJump'
 import { useShortcut } from './useShortcuts'
 
 /** Keys that act on messages: step through them, edit, copy, answer again. */

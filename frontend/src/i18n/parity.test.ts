@@ -1,6 +1,4 @@
 import { describe, expect, it } from 'vitest'
-import en from './en'
-import zh from './zh-CN'
 
 /** Keys that code asks for with a part computed at run time: t(`shell.theme_${theme}`). */
 const sources = import.meta.glob<string>(['/src/**/*.{ts,vue}', '!/src/**/*.test.ts'], { eager: true, query: '?raw', import: 'default' })
@@ -17,8 +15,9 @@ function flatten(tree: object, prefix = ''): Map<string, string> {
 }
 const placeholders = (text: string) => [...new Set(text.match(/\{\w+\}/g) ?? [])].sort().join()
 
-const english = flatten(en)
-const chinese = flatten(zh)
+const load = (files: Record<string, object>) => Object.fromEntries(Object.entries(files).map(([path, tree]) => [path.split('/').at(-1)!.slice(0, -5), tree]))
+const english = flatten(load(import.meta.glob<object>('./en/*.json', { eager: true, import: 'default' })))
+const chinese = flatten(load(import.meta.glob<object>('./zh-CN/*.json', { eager: true, import: 'default' })))
 
 describe('the two languages', () => {
   it('have the same keys', () => {

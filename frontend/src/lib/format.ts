@@ -12,11 +12,11 @@ export function formatSize(bytes: number, locale: string): string {
   return new Intl.NumberFormat(locale, { style: 'unit', unit: units[unit], unitDisplay: 'short', maximumFractionDigits: size < 10 && unit > 0 ? 1 : 0 }).format(size)
 }
 
-/** 0.4 s, 12 s, 3 min 20 s: as long as a person cares to read. */
+/** 20ms, 0.4s, 12s, 3m 20s: as long as a person cares to read. */
 export function formatSeconds(seconds: number, locale: string): string {
   const unit = (value: number, name: string, digits = 0) =>
     new Intl.NumberFormat(locale, { style: 'unit', unit: name, unitDisplay: 'narrow', maximumFractionDigits: digits }).format(value)
-  if (seconds < 1) return unit(Math.round(seconds * 1000), 'millisecond')
+  if (seconds > 0 && seconds < 0.1) return unit(Math.max(1, Math.round(seconds * 1000)), 'millisecond')
   if (seconds < 10) return unit(seconds, 'second', 1)
   if (seconds < 60) return unit(Math.round(seconds), 'second')
   const minutes = Math.floor(seconds / 60)
