@@ -1,6 +1,5 @@
 """A provider for any server that speaks OpenAI's chat-completions protocol, or nearly."""
 
-import threading
 from collections.abc import Callable
 from urllib.parse import urlsplit
 
@@ -14,7 +13,7 @@ from .server import USER_AGENT, Reader, ServerProvider, ServerSettings, Shared
 from .shape import request_body
 from .sse import parse_json
 from .transport import Exchange
-from .wire import UNKNOWN_MODEL_HOLD_CHARS, ReadOptions, ReplyReader
+from .wire import ReadOptions, ReplyReader
 
 MODEL_LIST_BYTES = 4 * 1024 * 1024
 LIST_TIMEOUT_SECONDS = 10.0
@@ -67,8 +66,6 @@ class OpenAICompatible(ServerProvider):
         )
         self._host = _host_of(self._endpoint)
         self._head = self._make_headers()
-        self._known_models: set[str] = set()
-        self._known_lock = threading.Lock()
 
     def _make_headers(self) -> dict[str, str]:
         headers = {
@@ -108,19 +105,14 @@ class OpenAICompatible(ServerProvider):
 
     def _reader(self, request: ModelRequest) -> ReplyReader:
         known = self._memory.lessons(f"{self.settings.id}/{request.model}")
-        with self._known_lock:
-            unknown = request.model not in self._known_models
         options = ReadOptions(
             tool_names=_tool_names(request),
             in_thought=bool(known.get("in_thought")),
-            hold_chars=UNKNOWN_MODEL_HOLD_CHARS if unknown else 0,
             secret=self.settings.api_key,
         )
         return ReplyReader(options)
 
     def _answered(self, model: str, reader: Reader) -> None:
-        with self._known_lock:
-            self._known_models.add(model)
         if isinstance(reader, ReplyReader) and reader.orphan_thought:
             self._memory.learn(f"{self.settings.id}/{model}", {"in_thought": True})
 

@@ -25,10 +25,13 @@ class Intent:
     by_command: str = ""
 
 
-_PLEASE = re.compile(
-    r"\A(?:(?:hi|hello|hey)[,!. ]+)?(?:(?:please|pls|kindly|can you|could you|would you|will you|i want you to|i need you to|i'd like you to)[, ]+)*"
-    r"|\A(?:你好[,，!！ ]*)?(?:请|麻烦|帮我|帮忙|能不能|能|可以|你|给我|替我)+(?:一下)?",
-    re.IGNORECASE,
+_PLEASE = (
+    re.compile(
+        r"\A(?:(?:hi|hello|hey)[,!. ]+)?(?:(?:please|pls|kindly|can you|could you|would you|will you|i want you to"
+        r"|i need you to|i'd like you to)[, ]+)*",
+        re.IGNORECASE,
+    ),
+    re.compile(r"\A(?:你好[,，!！ ]*)?(?:(?:请|麻烦|帮我|帮忙|能不能|能|可以|你|给我|替我)+(?:一下)?)?"),
 )
 _TAIL = re.compile(
     r"(?:[,，]?\s*(?:please|for me|thanks|thank you|谢谢|好吗|可以吗|吧|呢|吗))?[\s?？!！。.=＝]*\Z", re.IGNORECASE
@@ -43,7 +46,7 @@ def understand(text: str, tools: Collection[str]) -> Intent | None:
     if len(text) > SENTENCE_LIMIT_CHARS or text.startswith("/"):
         return None
     whole = unicodedata.normalize("NFC", text).strip()
-    plain = _TAIL.sub("", _PLEASE.sub("", whole, count=1)).strip()
+    plain = _TAIL.sub("", _PLEASE[1].sub("", _PLEASE[0].sub("", whole, count=1), count=1)).strip()
     for candidate in dict.fromkeys((plain, whole)):
         for pattern, build in _compiled():
             match = pattern.fullmatch(candidate)
@@ -219,17 +222,17 @@ _RULES: tuple[Rule, ...] = (
     _rule(rf"(?:delete|remove|erase|rm) (?:the )?(?:file |folder |directory )?{_PATH}", _by_command("file_delete", r"\g<path>")),
     _rule(rf"(?:删除|删掉|移除)(?:文件夹|文件|目录)?\s*{_PATH}(?:文件)?", _by_command("file_delete", r"\g<path>")),
     _rule(rf"(?:move|rename|mv) (?:the )?(?:file )?{_PATH} (?:to|into|as) [`\"']?(?P<new>[\w./\-]+)[`\"']?", _by_command("file_move", r"path=\g<path> new_path=\g<new>")),
-    _rule(rf"(?:把)?{_PATH}\s*(?:移动到|重命名为|改名为)\s*(?P<new>[\w./\-]+)", _by_command("file_move", r"path=\g<path> new_path=\g<new>")),
+    _rule(rf"(?:把)?\s*{_PATH}\s*(?:移动到|重命名为|改名为)\s*(?P<new>[\w./\-]+)", _by_command("file_move", r"path=\g<path> new_path=\g<new>")),
     # files
     _rule(rf"(?:list|show|display)(?: me)?(?: all| all of)?(?: the| my| our)? (?:files?|folder|directory|contents?)(?: and folders| and directories)?(?: here)?{_IN_FOLDER}", _list),
     _rule(rf"(?:what|which) files (?:are|do (?:i|we) have|exist)(?: there| here)?{_IN_FOLDER}", _list),
     _rule(rf"(?:ls|dir)(?: {_FOLDER})?", _list),
-    _rule(rf"what(?:'s| is) in (?:the |my |this )?(?:folder |directory |project )?{_FOLDER}(?: folder| directory)?", _list),
     _rule(r"(?:列出|显示|查看|看看|看一下)?(?:一下)?(?:当前)?(?:项目|目录|文件夹)?(?:里|下|中|里面|下面)?的?(?:所有|全部)?(?:都)?(?:有(?:哪些|什么))?文件(?:列表)?(?:有哪些)?", _list),
     _rule(rf"(?:列出|显示|查看|看看)\s*{_FOLDER}\s*(?:目录|文件夹)?(?:里|下|中|里面|下面)?的?(?:所有|全部)?文件", _list),
     _rule(rf"(?:read|open|show|cat|display|print|view)(?: me)? (?:the )?(?:(?:contents?|text) of )?(?:the )?(?:file )?{_PATH}(?: file)?", _read),
     _rule(rf"what(?:'s| is| does) (?:in |inside )?(?:the )?(?:file )?{_PATH}(?: say| contain)?", _read),
     _rule(rf"(?:读取|读一下|读|打开|查看|显示|看看|看一下)(?:一下)?(?:文件)?\s*{_PATH}(?:文件)?(?:的?内容)?", _read),
+    _rule(rf"what(?:'s| is) in (?:the |my |this )?(?:folder |directory |project )?{_FOLDER}(?: folder| directory)?", _list),
     _rule(rf"(?:does|is) (?:the )?(?:file )?{_PATH} (?:exist|there)", lambda m: Intent("file_exists", {"path": m["path"]})),
     _rule(rf"(?:文件)?\s*{_PATH}\s*(?:这个文件)?(?:是否)?存在(?:不存在)?", lambda m: Intent("file_exists", {"path": m["path"]})),
     _rule(rf"(?:create|make|write|save|add) (?:a |an |the )?(?:new )?(?:text )?(?:file )?(?:called |named |at )?{_PATH}(?: file)?,? (?:with|containing|that (?:says|contains)|saying)(?: the)?(?: (?:contents?|text|words))?{_COLON}(?P<content>.+)", _write),

@@ -59,65 +59,31 @@ class ThinkSplitter:
 
     An opening tag counts where a line begins, outside of code. A closing tag without an opening one means
     that the answer began in thought (the opening tag was part of the prompt): `orphan` is set and a piece
-    ("recall", …) says that all text before it was reasoning. `in_thought` begins that way at once;
-    `hold_chars` keeps back that much of the answer's beginning, for a model that is not known yet.
+    ("recall", …) says that all text before it was reasoning. `in_thought` begins that way at once.
     """
 
-    def __init__(self, in_thought: bool = False, hold_chars: int = 0) -> None:
+    def __init__(self, in_thought: bool = False) -> None:
         self.orphan = False
         self._close = "</think>" if in_thought else ""
-        self._assumed = in_thought
         self._buffer = ""
         self._place = Place()
         self._trim = False
-        self._hold = hold_chars
-        self._held = ""
 
     def feed(self, text: str) -> list[Piece]:
         """Pieces that are certain."""
-        if not self._close and not self._buffer and not self._hold and not self._trim and _STARTERS.isdisjoint(text):
+        if not self._close and not self._buffer and not self._trim and _STARTERS.isdisjoint(text):
             self._place.note(text)
             return [("text", text)]
         self._buffer += text
         out: list[Piece] = []
         while self._step(out):
             pass
-        return self._delayed(out)
-
-    def release(self) -> list[Piece]:
-        """Give up holding back the beginning."""
-        held, self._held, self._hold = self._held, "", 0
-        return [("text", held)] if held else []
+        return out
 
     def close(self) -> list[Piece]:
         """What is left at the end of the answer."""
         rest, self._buffer = self._buffer, ""
-        out: list[Piece] = [(self._kind(), rest)] if rest else []
-        return self.release() + out
-
-    @property
-    def unclosed_assumption(self) -> bool:
-        """True if the answer was taken as thought from its beginning and no closing tag came."""
-        return self._assumed and bool(self._close)
-
-    def _kind(self) -> str:
-        return "reasoning" if self._close else "text"
-
-    def _delayed(self, pieces: list[Piece]) -> list[Piece]:
-        if not self._hold:
-            return pieces
-        out: list[Piece] = []
-        for kind, text in pieces:
-            if kind == "recall" and self._hold:
-                out.append(("reasoning", self._held))
-                self._held, self._hold = "", 0
-            elif kind == "text" and self._hold:
-                self._held += text
-                if len(self._held) > self._hold:
-                    out += self.release()
-            else:
-                out += [*self.release(), (kind, text)] if kind == "reasoning" else [(kind, text)]
-        return out
+        return [("reasoning" if self._close else "text", rest)] if rest else []
 
     # ------------------------------------------------------------ one decision at a time
     def _step(self, out: list[Piece]) -> bool:

@@ -31,7 +31,6 @@ FINISH: dict[str, FinishReason] = {
     "malformed_function_call": "error",
 }  # fmt: skip
 BLOCKING: frozenset[FinishReason] = frozenset({"content_filter", "refusal", "error"})
-UNKNOWN_MODEL_HOLD_CHARS = 0
 RECALLED = "The beginning of this answer was the model thinking aloud; it is no part of the answer."
 
 
@@ -40,13 +39,12 @@ class ReadOptions:
     """What the reader must know beforehand.
 
     `tool_names`: tools the model knows (offered, or called earlier). `in_thought`: the model begins its answers
-    in thought without an opening tag. `hold_chars`: how much of the beginning is held back to find that out.
+    in thought without an opening tag.
     `secret` is never shown.
     """
 
     tool_names: Collection[str] = ()
     in_thought: bool = False
-    hold_chars: int = 0
     secret: str = ""
     new_id: Callable[[], str] = make_id
 
@@ -60,7 +58,7 @@ class ReplyReader:
         self.events = 0
         self._options = options
         self._reader = EventReader()
-        self._think = ThinkSplitter(options.in_thought, options.hold_chars)
+        self._think = ThinkSplitter(options.in_thought)
         self._filter = CallTextFilter(options.tool_names) if options.tool_names else None
         self._calls = CallAssembler(options.tool_names, options.new_id)
         self._text_calls: tuple[ToolCallRequest, ...] = ()

@@ -9,13 +9,21 @@ from cases import quirk_server
 from support.model_server import ModelServer
 
 
+class QuietServer(ThreadingHTTPServer):
+    """A client that leaves early is part of the tests, not worth a trace."""
+
+    daemon_threads = True
+
+    def handle_error(self, request: object, client_address: object) -> None:
+        pass
+
+
 @pytest.fixture(scope="session")
 def quirks() -> Iterator[str]:
     """The base address of the server of oddities."""
     quirk_server.QUIET = True
     quirk_server.SALT = "tests"
-    server = ThreadingHTTPServer(("127.0.0.1", 0), quirk_server.Handler)
-    server.daemon_threads = True
+    server = QuietServer(("127.0.0.1", 0), quirk_server.Handler)
     thread = threading.Thread(target=server.serve_forever, args=(0.05,), daemon=True)
     thread.start()
     yield f"http://127.0.0.1:{server.server_address[1]}"

@@ -65,9 +65,9 @@ def cut(data: bytes, places: list[int]) -> list[bytes]:
     return [data[a:b] for a, b in zip([0, *marks], [*marks, len(data)], strict=True)]
 
 
-def outcome(pieces: list[bytes], hold: int) -> Outcome:
+def outcome(pieces: list[bytes]) -> Outcome:
     numbers = count()
-    options = ReadOptions(("calculator", "file_list"), hold_chars=hold, new_id=lambda: f"made{next(numbers)}")
+    options = ReadOptions(("calculator", "file_list"), new_id=lambda: f"made{next(numbers)}")
     reader = ReplyReader(options)
     shown: list[Delta] = []
     try:
@@ -85,33 +85,33 @@ def outcome(pieces: list[bytes], hold: int) -> Outcome:
     return (reply,)
 
 
-def check_streams(data: bytes, places: list[int], hold: int) -> None:
-    whole = outcome([data], hold)
-    assert outcome(cut(data, places), hold) == whole
-    assert outcome([data[i : i + 1] for i in range(len(data))], hold) == whole
+def check_streams(data: bytes, places: list[int]) -> None:
+    whole = outcome([data])
+    assert outcome(cut(data, places)) == whole
+    assert outcome([data[i : i + 1] for i in range(len(data))]) == whole
 
 
 CUTS = st.lists(st.integers(0, 10_000), max_size=12)
 
 
 @settings(max_examples=EXAMPLES, deadline=None, derandomize=True)
-@given(streams(), CUTS, st.sampled_from([0, 48]))
-def test_any_cutting_of_a_stream_gives_the_same_reply(data: bytes, places: list[int], hold: int) -> None:
-    check_streams(data, places, hold)
+@given(streams(), CUTS)
+def test_any_cutting_of_a_stream_gives_the_same_reply(data: bytes, places: list[int]) -> None:
+    check_streams(data, places)
 
 
 @pytest.mark.full
 @pytest.mark.timeout(900)
 @settings(max_examples=FULL_EXAMPLES, deadline=None, derandomize=True)
-@given(streams(), CUTS, st.sampled_from([0, 48]))
-def test_any_cutting_of_many_more_streams(data: bytes, places: list[int], hold: int) -> None:
-    check_streams(data, places, hold)
+@given(streams(), CUTS)
+def test_any_cutting_of_many_more_streams(data: bytes, places: list[int]) -> None:
+    check_streams(data, places)
 
 
 @settings(max_examples=EXAMPLES, deadline=None, derandomize=True)
 @given(st.binary(max_size=200), CUTS)
 def test_any_bytes_at_all_end_in_a_reply_or_a_model_error(data: bytes, places: list[int]) -> None:
-    assert outcome(cut(data, places), 0) == outcome([data], 0)
+    assert outcome(cut(data, places)) == outcome([data])
 
 
 @settings(max_examples=EXAMPLES, deadline=None, derandomize=True)

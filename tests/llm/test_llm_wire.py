@@ -587,20 +587,13 @@ THOUGHTS: dict[str, tuple[str, str, str]] = {
 
 
 @pytest.mark.parametrize("name", THOUGHTS)
-@pytest.mark.parametrize("hold", [0, 48])
-def test_thoughts_in_the_text(name: str, hold: int) -> None:
+def test_thoughts_in_the_text(name: str) -> None:
     text, reasoning, answer = THOUGHTS[name]
     for data in (said(text), said(*text)):
-        reply, shown = told(data, hold_chars=hold)
+        reply, shown = told(data)
         assert (reply.reasoning, reply.text) == (reasoning, answer)
         visible = "".join(d.text for d in shown if d.kind == "text")
         assert visible == answer or any(d.code == "text_was_reasoning" for d in shown)
-
-
-def test_the_beginning_of_an_unknown_model_is_held_until_it_is_certain() -> None:
-    reply, shown = told(said(*"THOUGHT</think>\n\nanswer"), hold_chars=48)
-    assert [d.text for d in shown if d.kind == "text"] == list("answer") or reply.text == "answer"
-    assert "THOUGHT" not in "".join(d.text for d in shown if d.kind == "text")
 
 
 def test_a_model_known_to_begin_in_thought() -> None:
