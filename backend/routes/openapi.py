@@ -11,6 +11,7 @@ from pydantic.json_schema import models_json_schema
 from werkzeug.routing import Rule
 
 from .http import Operation
+from .problems import error_codes
 from .schemas.answers import Problem
 
 JsonObject = dict[str, Any]
@@ -40,6 +41,7 @@ def document(app: Flask) -> JsonObject:
         "paths": paths,
         "components": {"schemas": definitions["$defs"], "securitySchemes": _schemes()},
         "security": [{"bearer": []}, {"session": []}],
+        "x-error-codes": error_codes(),
     }
 
 

@@ -111,6 +111,16 @@ def from_fault(error: Exception) -> Response:
     return problem(500, "internal_error", f"Something went wrong here. It is logged under {number}.", request_id=number)
 
 
+def error_codes() -> dict[str, str]:
+    """Every code and what it means, for the documentation: ours say it in their first line."""
+    meanings = {code: HTTPStatus(status).phrase for status, code in HTTP_CODES.items()}
+    kinds = [errors.NanoClawError]
+    for kind in kinds:
+        kinds += kind.__subclasses__()
+        meanings[kind.code] = (kind.__doc__ or "").partition("\n")[0]
+    return dict(sorted(meanings.items()))
+
+
 def problem(status: int, code: str, detail: str, **more: Any) -> Response:
     """The body of RFC 9457."""
     body = {

@@ -104,7 +104,7 @@ def _newest_descendant(session: Session, conversation: Conversation, message_id:
     child = select(Message.id).where(*here).order_by(Message.position.desc()).limit(1)
     down = down.union_all(select(child.scalar_subquery(), down.c.depth + 1).where(down.c.id.is_not(None)))
     query = select(down.c.id).where(down.c.id.is_not(None)).order_by(down.c.depth.desc()).limit(1)
-    return session.scalars(query).one()
+    return str(session.scalars(query).one())
 
 
 def _slice(session: Session, leaf: str, query: PathQuery) -> _Slice:

@@ -141,6 +141,8 @@ def test_the_document_names_every_address_of_the_api(app: Flask, nobody: Api) ->
         path = rule.rule.replace("<path:", "<").replace("<", "{").replace(">", "}")
         for method in rule.methods - {"HEAD", "OPTIONS"}:
             assert method.lower() in spec["paths"][path]
+    for code in ("validation_failed", "outside_workspace", "method_not_allowed"):
+        assert spec["x-error-codes"][code]
     text = json.dumps(spec)
     for name in {part.split('"')[0] for part in text.split("#/components/schemas/")[1:]}:
         assert name in spec["components"]["schemas"]

@@ -76,7 +76,14 @@ const show = (spec) => {
     }
   }
   const main = document.getElementById("operations");
-  main.replaceChildren(...groups.values());
+  const errors = element("section", "", element("h2", "errors"));
+  for (const [code, meaning] of Object.entries(spec["x-error-codes"])) {
+    const line = element("p", "", element("code", code), ` ${meaning}`);
+    line.id = `error-${code}`;
+    errors.append(line);
+  }
+  main.replaceChildren(...groups.values(), errors);
+  if (location.hash) document.getElementById(location.hash.slice(1))?.scrollIntoView();
   document.getElementById("filter").addEventListener("input", (event) => {
     const wanted = event.target.value.toLowerCase();
     for (const item of main.querySelectorAll("details[data-text]")) item.hidden = !item.dataset.text.includes(wanted);
