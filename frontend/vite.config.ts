@@ -17,6 +17,8 @@ export default defineConfig(({ mode }) => ({
       // markdown-it's own copies of these weigh as much as itself.
       'linkify-it': source('lib/markdown/linkify.ts'),
       entities: source('lib/markdown/entities.ts'),
+      'uc.micro': source('lib/markdown/unicode.ts'),
+      'punycode.js': source('lib/markdown/hosts.ts'),
     },
   },
   define: {
@@ -41,7 +43,13 @@ export default defineConfig(({ mode }) => ({
     rolldownOptions: {
       output: {
         // What every page needs, in one file: it changes rarely and compresses better together.
-        codeSplitting: { groups: [{ name: 'core', test: /node_modules[\\/](@vue|vue|vue-router|pinia|vue-i18n|@intlify|@tanstack)[\\/]/ }] },
+        codeSplitting: {
+          groups: [
+            { name: 'core', test: /node_modules[\\/](@vue|vue|vue-router|pinia|vue-i18n|@intlify|@tanstack)[\\/]/ },
+            { name: 'menus', test: /node_modules[\\/](@floating-ui|reka-ui[\\/]dist[\\/](Popper|Menu|DropdownMenu|Tooltip|FocusScope|DismissableLayer|Presence|RovingFocus|Collection|shared|Primitive|ConfigProvider|Teleport|VisuallyHidden))[\\/]/ },
+            { name: 'icons', test: /node_modules[\\/]lucide-vue-next[\\/]/ },
+          ],
+        },
       },
     },
   },
