@@ -34,8 +34,8 @@ class Usage:
     def changing(self) -> Iterator[None]:
         """Hold this while a file is changed: one writer at a time, also between processes where the system can."""
         with self._lock:
+            held = self._lock_folder() if self._depth == 0 else None
             self._depth += 1
-            held = self._lock_folder() if self._depth == 1 else None
             try:
                 yield
             finally:

@@ -52,6 +52,20 @@ def test_a_write_with_a_tag_happens_only_on_that_version(workspace, root):
     assert (root / "a").read_bytes() == b"four"
 
 
+def test_each_of_many_quick_writes_has_its_own_tag(workspace):
+    tags = [workspace.write("a", b"same size").etag for _ in range(60)]
+    assert len(set(tags)) == 60
+
+
+def test_a_project_folder_that_was_gone_for_a_while_can_be_written_again(workspace, root):
+    root.rename(root.with_name("away"))
+    with pytest.raises(FileMissing):
+        workspace.write("a", b"1")
+    root.with_name("away").rename(root)
+    assert workspace.write("a", b"1").created
+    assert workspace.usage._depth == 0
+
+
 def test_an_upload_fails_replaces_or_keeps_both(workspace, root, projects):
     def upload(content: bytes, how="fail"):
         return workspace.upload("d/a.tar.gz", io.BytesIO(content), on_conflict=how)
