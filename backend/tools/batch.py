@@ -202,6 +202,8 @@ class Batch:
         if error is None:
             call.outcome = outcome_of_value(value, plan.definition, call.arguments, limit)
         else:
+            if plan.cancel_argument is not None and self._context.is_cancelled():
+                error = ToolCancelled(f"The run was cancelled while {plan.definition.name!r} worked; it was stopped.")
             told = self._described(call, plan, error)
             call.outcome = outcome_of_failure(told, plan.definition, limit)
         if plan.writes and call.attempts:

@@ -110,6 +110,7 @@ def _listed(names: list[str]) -> str:
 
 def near_names(name: str, names: list[str]) -> list[str]:
     """Up to three names that are almost `name`: other case, separators or order of words, small slips."""
+    name = re.split(r"[.:/]", name)[-1] or name  # functions.read_file
     plain = _plain(name)
     same = [known for known in names if _plain(known) == plain]
     if same:

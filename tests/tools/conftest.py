@@ -2,7 +2,6 @@
 
 import json
 import threading
-import time
 from collections.abc import Callable
 from typing import Any
 
@@ -95,13 +94,3 @@ def ask() -> Callable[..., dict[str, Any]]:
         return {"id": id_, "type": "function", "function": {"name": name, "arguments": json.dumps(arguments)}}
 
     return make
-
-
-def until(condition: Callable[[], bool], seconds: float = 5.0) -> bool:
-    """Wait for a condition that no event tells of."""
-    end = time.monotonic() + seconds
-    while not condition():
-        if time.monotonic() > end:
-            return False
-        time.sleep(0.002)
-    return True

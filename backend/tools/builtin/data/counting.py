@@ -9,6 +9,9 @@ from ...core import JsonObject
 TOP_WORDS = 10
 
 GRAPHEME = regex.compile(r"\X")
+JOINING = regex.compile(  # without any of these each code point is a character of its own
+    r"[\p{M}\p{Cf}\p{Emoji_Modifier}\p{Regional_Indicator}\p{GCB=Prepend}\p{GCB=L}\p{GCB=V}\p{GCB=T}\r]"
+)
 LINE_BREAK = regex.compile(r"\r\n|\n|\r")
 SYLLABIC = regex.compile(r"[\p{Han}\p{Hiragana}\p{Katakana}]")  # written without blanks: each counts as a word
 PIECE = regex.compile(r"[\p{Han}\p{Hiragana}\p{Katakana}]|(?:(?![\p{Han}\p{Hiragana}\p{Katakana}])[\p{L}\p{M}\p{N}])+")
@@ -26,6 +29,8 @@ def count_graphemes(text: str) -> int:
     """How many characters a reader sees."""
     if text.isascii():
         return len(text) - text.count("\r\n")
+    if not JOINING.search(text, concurrent=True):
+        return len(text)
     return sum(1 for _ in GRAPHEME.finditer(text, concurrent=True))
 
 

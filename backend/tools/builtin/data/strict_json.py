@@ -188,8 +188,15 @@ def escape_surrogates(text: str) -> str:
 
 def holds_surrogate(value: Any) -> bool:
     """Whether a text in the value has half a surrogate pair."""
-    if isinstance(value, str):
-        return not value.isascii() and SURROGATE.search(value) is not None
-    if isinstance(value, dict):
-        return any(holds_surrogate(key) or holds_surrogate(item) for key, item in value.items())
-    return isinstance(value, list) and any(holds_surrogate(item) for item in value)
+    stack = [value]
+    while stack:
+        item = stack.pop()
+        if isinstance(item, str):
+            if not item.isascii() and SURROGATE.search(item):
+                return True
+        elif isinstance(item, dict):
+            stack += item.keys()
+            stack += item.values()
+        elif isinstance(item, list):
+            stack += item
+    return False
