@@ -190,6 +190,15 @@ def _check_parameters(body: dict[str, Any]) -> list[str]:
     return wrong
 
 
+class _Http(ThreadingHTTPServer):
+    """A client that leaves in the middle of an answer is part of the tests, not worth a trace."""
+
+    daemon_threads = True
+
+    def handle_error(self, request: object, client_address: object) -> None:
+        pass
+
+
 class ModelServer:
     """The server; starts when entered (or by `start`), on a free loopback port."""
 
@@ -203,8 +212,7 @@ class ModelServer:
         self._lock = threading.Condition()
         self._stopped = threading.Event()
         handler = type("Handler", (_Handler,), {"scripted": self})
-        self._http = ThreadingHTTPServer(("127.0.0.1", 0), handler)
-        self._http.daemon_threads = True
+        self._http = _Http(("127.0.0.1", 0), handler)
         self._thread = threading.Thread(target=self._http.serve_forever, args=(0.05,), daemon=True)
 
     @property
