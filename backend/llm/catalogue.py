@@ -249,13 +249,9 @@ class Catalogue:
 
     def test(self, config: ProviderConfig, model: str | None = None) -> dict[str, Any]:
         """A test call with a configuration, saved or not: `{ok,model,text,latency_ms,error,code,suggestion}`."""
-        name = model or (config.models[0] if config.models else "")
         provider = self.build(config)
         try:
-            if not name and isinstance(provider, OpenAICompatible):
-                names = provider.list_models()
-                name = names[0] if names else ""
-            return try_model(provider, name)
+            return try_model(provider, model or (config.models[0] if config.models else ""))
         finally:
             _close([provider])
 

@@ -16,6 +16,7 @@ from .server import ServerSettings
 PROBE_SECONDS = 0.5
 TEST_SECONDS = 30.0
 TEST_TOKENS = 64
+TEXT_CHARS = 200
 USUAL_PORTS: tuple[tuple[int, str], ...] = (
     (11434, "Ollama"),
     (1234, "LM Studio"),
@@ -76,15 +77,26 @@ def _look(port: int, name: str, timeout: float) -> LocalServer | None:
 
 
 def try_model(provider: LLMProvider, model: str, timeout: float = TEST_SECONDS) -> dict[str, Any]:
-    """One small request: `{ok, model, text, latency_ms, error, code, suggestion}`; never raises ModelError."""
-    messages = [{"role": "user", "content": "Answer with the one word OK."}]
-    request = ModelRequest(model, messages, max_tokens=TEST_TOKENS, total_timeout=timeout)
+    """One small request: `{ok, model, text, latency_ms, error, code, suggestion}`; never raises ModelError.
+
+    Without a model's name the first one of the server's list is asked.
+    """
     began = time.monotonic()
     answer: dict[str, Any] = {"ok": True, "model": model, "text": "", "error": None, "code": None, "suggestion": None}
     try:
+        name = model or _first_model(provider)
+        messages = [{"role": "user", "content": "Answer with the one word OK."}]
+        request = ModelRequest(name, messages, max_tokens=TEST_TOKENS, total_timeout=timeout)
         reply = provider.chat(request, None, CancelToken())
-        answer.update(model=reply.model or model, text=(reply.text or reply.reasoning)[:200])
+        answer.update(model=name, text=(reply.text or reply.reasoning)[:TEXT_CHARS])
     except ModelError as e:
         answer.update(ok=False, error=e.message, code=e.code, suggestion=e.suggestion)
     answer["latency_ms"] = round((time.monotonic() - began) * 1000)
     return answer
+
+
+def _first_model(provider: LLMProvider) -> str:
+    names = provider.list_models() if isinstance(provider, OpenAICompatible) else []
+    if not names:
+        raise ModelError("The provider lists no models; name one.")
+    return names[0]
