@@ -1,0 +1,15 @@
+import { describe, expect, it } from 'vitest'
+import { setLocale, t } from '.'
+
+describe('compiled messages', () => {
+  it('are said in both languages, with and without placeholders', async () => {
+    await setLocale('en')
+    expect(t('common.close')).toBe('Close')
+    expect(t('calls.group', { n: 3, time: '2s' })).toBe('3 tool calls, 2s')
+    expect(t('home.task2Text')).toContain('{"path": "notes.md"')
+    await setLocale('zh-CN')
+    expect(t('common.close')).toBe('关闭')
+    expect(t('calls.group', { n: 3, time: '2s' })).toBe('3 次工具调用，2s')
+    expect(document.documentElement.lang).toBe('zh-CN')
+  })
+})
