@@ -4,6 +4,7 @@ from typing import Any
 
 from flask import Blueprint, Response, g
 
+from ..services.health import readiness
 from .http import operation, reply, runtime
 from .schemas.answers import Status
 
@@ -21,9 +22,8 @@ def healthz() -> Response:
 @operation("Readiness; details for the signed-in", returns={200: Status, 503: Status}, public=True)
 def readyz() -> Response:
     """The bare status for everyone; database, queue and sandbox walls for the signed-in."""
-    found = runtime().readiness()
-    ready = bool(found.get("ready", True))
+    ready, details = readiness(runtime())
     body: dict[str, Any] = {"status": "ready" if ready else "not_ready"}
     if g.get("identity") is not None:
-        body |= {"details": {name: value for name, value in found.items() if name != "ready"}}
+        body |= {"details": details}
     return reply(body, 200 if ready else 503)

@@ -12,7 +12,7 @@ from werkzeug.routing import Rule
 
 from .http import Operation
 from .problems import error_codes
-from .schemas.answers import Problem
+from .schemas.base import Problem
 
 JsonObject = dict[str, Any]
 REF = "#/components/schemas/{model}"

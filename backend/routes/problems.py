@@ -6,6 +6,7 @@ from http import HTTPStatus
 from typing import Any
 
 from flask import Flask, Response, request
+from sqlalchemy.exc import OperationalError
 from werkzeug.exceptions import HTTPException
 
 from .. import errors
@@ -66,6 +67,7 @@ def register(app: Flask) -> None:
     """Handle every error of the application."""
     app.register_error_handler(errors.NanoClawError, from_ours)
     app.register_error_handler(HTTPException, from_http)
+    app.register_error_handler(OperationalError, from_database)
     app.register_error_handler(Exception, from_fault)
 
 
@@ -102,6 +104,12 @@ def from_http(error: HTTPException) -> Response:
         if name in KEPT_HEADERS:
             response.headers[name] = value
     return response
+
+
+def from_database(error: OperationalError) -> Response:
+    """The database is busy, full or gone."""
+    log.error("the database did not answer", exc_info=error)
+    return from_ours(errors.StorageError("The database does not answer now."))
 
 
 def from_fault(error: Exception) -> Response:

@@ -6,7 +6,7 @@ from typing import TypeVar
 
 from flask import Response, request
 
-from ..errors import InvalidInput
+from ..errors import InvalidInput, Unavailable
 from .http import identity, runtime
 from .state import is_automation, web_state
 
@@ -46,14 +46,18 @@ def stream(source: Iterator[T | None], frame_of: Callable[[T], Frame], may_go_on
 
     Raises Unavailable when too many streams are open.
     """
-    who = identity().user_id
-    slots = web_state().slots
-    slots.take(who, automation=is_automation())
+    close = source.close if isinstance(source, Generator) else None
+    try:
+        give_back = web_state().slots.take(identity().user_id, automation=is_automation())
+    except Unavailable:
+        if close:
+            close()
+        raise
     response = Response(texts(source, frame_of, may_go_on), mimetype="text/event-stream")
     # Not in the generator: a reader may leave before its first line is sent.
-    response.call_on_close(lambda: slots.give_back(who))
-    if isinstance(source, Generator):
-        response.call_on_close(source.close)
+    response.call_on_close(give_back)
+    if close:
+        response.call_on_close(close)
     response.headers["Cache-Control"] = "no-store"
     response.headers["X-Accel-Buffering"] = "no"
     return response

@@ -2,6 +2,7 @@
 
 import threading
 from collections import Counter
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import cast
 
@@ -25,20 +26,23 @@ class StreamSlots:
         self._lock = threading.Lock()
         self._open: Counter[str] = Counter()
 
-    def take(self, user_id: str, *, automation: bool = False) -> None:
-        """Count a stream; automation has no limit of its own. Raises Unavailable when there are too many."""
+    def take(self, user_id: str, *, automation: bool = False) -> Callable[[], None]:
+        """Count a stream; returns what gives its place back. Automation has no limit of its own.
+
+        Raises Unavailable when there are too many.
+        """
         with self._lock:
             mine = 0 if automation else self._open[user_id]
             if self._open.total() >= self._total or mine >= self._per_user:
                 raise Unavailable("Too many event streams are open; poll instead, or try again.")
             self._open[user_id] += 1
+        place = [user_id]  # a response may be closed more than once
+        return lambda: self._give_back(place)
 
-    def give_back(self, user_id: str) -> None:
-        """A stream was closed."""
+    def _give_back(self, place: list[str]) -> None:
         with self._lock:
-            self._open[user_id] -= 1
-            if self._open[user_id] <= 0:
-                del self._open[user_id]
+            if place:
+                self._open.subtract([place.pop()])
 
     def open(self) -> int:
         """How many are open."""

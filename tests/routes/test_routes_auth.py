@@ -165,3 +165,10 @@ def test_readiness_tells_details_to_the_signed_in_only(nobody: Api, api: Api) ->
     assert ok(nobody.get("/healthz")) == {"status": "ok"}
     assert ok(nobody.get("/readyz")) == {"status": "ready"}
     assert {"queue", "sandbox", "database"} <= set(ok(api.get("/readyz"))["details"])
+
+
+def test_without_its_database_the_server_lives_but_is_not_ready(nobody: Api, instance: Instance) -> None:
+    with instance.runtime.db.write() as session:
+        session.connection().exec_driver_sql("ALTER TABLE users RENAME TO elsewhere")
+    assert ok(nobody.get("/healthz")) == {"status": "ok"}
+    assert ok(nobody.get("/readyz"), 503) == {"status": "not_ready"}

@@ -7,6 +7,8 @@ import pytest
 from flask import Flask
 from routes_client import BASE, Api, ok, problem
 
+from backend.app import Instance
+
 JSON = {"Content-Type": "application/json"}
 
 
@@ -56,6 +58,15 @@ def test_an_unexpected_fault_tells_a_number_and_nothing_else(
     number = body["detail"].split()[-1].rstrip(".")
     assert number in caplog.text
     assert "secret" in caplog.text
+
+
+def test_a_database_that_does_not_answer_is_a_503(api: Api, instance: Instance) -> None:
+    with instance.runtime.db.write() as session:
+        session.connection().exec_driver_sql("ALTER TABLE projects RENAME TO elsewhere")
+    answer = api.get("/api/projects")
+    assert problem(answer, 503, "storage")["retryable"] is True
+    assert "elsewhere" not in answer.get_data(as_text=True)
+    assert answer.headers["Retry-After"]
 
 
 @pytest.mark.parametrize("query", ["limit=0", "limit=201", "limit=x", "limit=1e3", "limit=99999999999999999999"])

@@ -2,7 +2,8 @@
 
 from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict, create_model
+from .base import Answer
+from .base import page_of as page_of
 
 CallStatus = Literal[
     "pending",
@@ -17,37 +18,6 @@ CallStatus = Literal[
 ]
 RunStatus = Literal["queued", "running", "waiting_approval", "completed", "cancelled", "max_steps", "timeout", "failed"]
 RunKind = Literal["chat", "task", "workflow", "child", "manual"]
-
-
-class Answer(BaseModel):
-    """An object that a route answers with."""
-
-    model_config = ConfigDict(extra="allow", protected_namespaces=())
-
-
-def page_of(item: type[BaseModel]) -> type[BaseModel]:
-    """`{items, next_cursor}` of a kind."""
-    name = f"{item.__name__}Page"
-    return create_model(
-        name,
-        __base__=Answer,
-        __doc__=f"A page of {item.__name__}.",
-        items=(list[item], ...),  # type: ignore[valid-type]
-        next_cursor=(str | None, ...),
-    )
-
-
-class Problem(Answer):
-    """An error (RFC 9457)."""
-
-    type: str
-    title: str
-    status: int
-    detail: str
-    code: str
-    errors: dict[str, list[str]] | None = None
-    suggestion: str | None = None
-    retryable: bool | None = None
 
 
 class Status(Answer):

@@ -86,7 +86,11 @@ const show = (spec) => {
   if (location.hash) document.getElementById(location.hash.slice(1))?.scrollIntoView();
   document.getElementById("filter").addEventListener("input", (event) => {
     const wanted = event.target.value.toLowerCase();
-    for (const item of main.querySelectorAll("details[data-text]")) item.hidden = !item.dataset.text.includes(wanted);
+    for (const section of groups.values()) {
+      const items = [...section.querySelectorAll("details[data-text]")];
+      for (const item of items) item.hidden = !item.dataset.text.includes(wanted);
+      section.hidden = items.every((item) => item.hidden);
+    }
   });
 };
 
