@@ -12,7 +12,10 @@ class FileChange(Identified, Base):
     """One change of one path; the hashes name blobs. `position` rises within the project."""
 
     __tablename__ = "file_changes"
-    __table_args__ = (Index("ix_file_changes_project_path", "project_id", "path", "position"),)
+    __table_args__ = (
+        Index("ix_file_changes_project_path", "project_id", "path", "position"),
+        Index("ix_file_changes_project_position", "project_id", "position", unique=True),
+    )
     project_id: Mapped[str] = mapped_column(ForeignKey("projects.id", ondelete="CASCADE"))
     position: Mapped[int]
     run_id: Mapped[str | None] = mapped_column(String(36), index=True)

@@ -5,7 +5,6 @@ from pathlib import Path
 from sqlalchemy import func, select
 
 from ..errors import NoProject
-from ..extensions import Database
 from ..models import FileChange, Project
 from ..workspace import Actor, Change, Workspace
 from .runtime import Runtime
@@ -14,14 +13,15 @@ FOLDER_MODE = 0o700
 
 
 class SqlChangeLog:
-    """File changes as rows; `position` rises within a project."""
+    """File changes as rows; `position` rises within a project. What runs change is told to the owner's tabs."""
 
-    def __init__(self, db: Database) -> None:
-        self._db = db
+    def __init__(self, runtime: Runtime, owner_id: str) -> None:
+        self._runtime = runtime
+        self._owner_id = owner_id
 
     def keep(self, change: Change) -> None:
         """Store one change for good, before it happens."""
-        with self._db.write() as session:
+        with self._runtime.db.write() as session:
             last = session.scalar(
                 select(func.max(FileChange.position)).where(FileChange.project_id == change.project_id)
             )
@@ -33,6 +33,8 @@ class SqlChangeLog:
                     before_size=change.before_size, after_size=change.after_size,
                 )
             )  # fmt: skip
+        if change.run_id is not None:
+            self._runtime.tabs.publish(self._owner_id, "files", change.project_id)
 
 
 class Workspaces:
@@ -40,7 +42,6 @@ class Workspaces:
 
     def __init__(self, runtime: Runtime) -> None:
         self._runtime = runtime
-        self._changes = SqlChangeLog(runtime.db)
 
     def open(
         self,
@@ -66,7 +67,7 @@ class Workspaces:
         return Workspace(
             project_id,
             self._root(project),
-            self._changes,
+            SqlChangeLog(self._runtime, project.owner_id),
             self._runtime.blobs,
             self._runtime.settings.project_quota,
             Actor(run_id, call_id, user_id),

@@ -75,6 +75,15 @@ def text_of(seen: list[Event]) -> str:
     return "".join(steps[step] for step in sorted(steps))
 
 
+def test_a_tab_hears_of_files_that_a_run_changes(api: Api) -> None:
+    project = api.project()
+    stream = watch(api, "/api/events")
+    body = {"arguments": {"path": "a.txt", "content": "x"}, "project_id": project}
+    ok(api.post("/api/tools/file_write/execute", body))
+    assert next(events(stream))[2] == {"type": "files", "id": project}
+    stream.close()
+
+
 @pytest.mark.usefixtures("working")
 def test_a_task_runs_to_its_output(api: Api) -> None:
     task = ok(api.post("/api/tasks", {"input": "/get_weather city=Oslo"}), 202)

@@ -145,6 +145,7 @@ def upgrade() -> None:
     )
     with op.batch_alter_table("file_changes", schema=None) as batch_op:
         batch_op.create_index("ix_file_changes_project_path", ["project_id", "path", "position"], unique=False)
+        batch_op.create_index("ix_file_changes_project_position", ["project_id", "position"], unique=True)
         batch_op.create_index(batch_op.f("ix_file_changes_run_id"), ["run_id"], unique=False)
 
     op.create_table(
@@ -318,6 +319,7 @@ def downgrade() -> None:
     op.drop_table("messages")
     with op.batch_alter_table("file_changes", schema=None) as batch_op:
         batch_op.drop_index(batch_op.f("ix_file_changes_run_id"))
+        batch_op.drop_index("ix_file_changes_project_position")
         batch_op.drop_index("ix_file_changes_project_path")
 
     op.drop_table("file_changes")
