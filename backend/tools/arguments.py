@@ -38,6 +38,10 @@ def read_arguments(raw: Any, *, may_repair: bool) -> JsonObject:
 
 def _from_text(text: str, may_repair: bool) -> Any:
     try:
+        if text[:1] == "{":
+            value, end = _decoder.raw_decode(text)
+            if end == len(text):
+                return value
         return _decoder.decode(text)
     except RecursionError:
         raise InvalidArguments("The arguments are nested too deeply.", suggestion=HOW_TO_CALL) from None

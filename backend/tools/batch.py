@@ -3,6 +3,7 @@
 import random
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import dataclass, field
+from time import perf_counter
 from typing import Any, Protocol
 
 from ..errors import SsrfViolation, ToolCancelled, ToolDenied, ToolError, WorkspaceViolation
@@ -62,12 +63,17 @@ class Batch:
         self._max_workers = max_workers
         self._leaders: dict[Hashable, Call] = {}  # since the last barrier
         self._twins: list[tuple[Call, Call]] = []
+        self._compares = True
 
     def run(self, requests: Sequence[Any]) -> list[JsonObject]:
         """One CALL for each request, in the order asked."""
         calls = [self._read(request) for request in requests]
-        for group in self._groups(calls):
-            self._run_group(group)
+        self._compares = len(calls) > 1 or self._context.run_id is not None
+        if len(calls) == 1:
+            self._run_group(calls)
+        else:
+            for group in self._groups(calls):
+                self._run_group(group)
         return [call.json for call in calls]
 
     # ------------------------------------------------------------ before execution
@@ -76,7 +82,7 @@ class Batch:
         context = self._context
         call = Call(context.state.unique_id(provider_id), provider_id, name, context.step)
         try:
-            check_call(call, raw, self._kit.plans, self._kit.registry.names(), context)
+            check_call(call, raw, self._kit.plans, context)
         except ToolError as error:
             self._refuse(call, error)
         return call
@@ -105,10 +111,44 @@ class Batch:
                 for call in ready:
                     call.started_at = stamp()
                 self._watcher.calls_started([call.to_json() for call in ready])
-            Group(self, self._context, self._kit.pool, self._max_workers).run(ready)
-        twins, self._twins = self._twins, []
-        for twin, leader in twins:
-            self._answer_twin(twin, leader)
+            self._execute(ready)
+        if self._twins:
+            twins, self._twins = self._twins, []
+            for twin, leader in twins:
+                self._answer_twin(twin, leader)
+
+    def _execute(self, ready: list[Call]) -> None:
+        """Inline calls here when nothing runs beside them; all else in a group."""
+        rest, later = ready, []
+        if all(call.plan is not None and call.plan.inline for call in ready):
+            rest = []
+            for call in ready:
+                wait = self._run_inline(call)
+                if wait is not None:
+                    later.append((wait, call))
+        if rest or later:
+            Group(self, self._context, self._kit.pool, self._max_workers).run(rest, later)
+
+    def _run_inline(self, call: Call) -> float | None:
+        """None when settled here, else after how many seconds a group is to start it."""
+        plan, context = call.plan, self._context
+        if plan is None or plan.cancel_argument is not None or context.is_cancelled():
+            return 0.0
+        if not self.lead(call, None):
+            return 0.0 if call.outcome is None else None
+        call.attempts = 1
+        call.started_at = call.started_at or stamp()
+        value, failed = None, None
+        began = perf_counter()
+        try:
+            value = plan.handler(plan.handed_over(call.arguments, call.id, context.values))
+        except Exception as error:  # noqa: BLE001 - the tool boundary
+            failed = error
+        except BaseException:
+            self.release(call)
+            raise
+        call.execution_time = perf_counter() - began
+        return self.settle(call, value, failed)
 
     def _prepare(self, call: Call) -> bool:
         """True if the call has to be executed; else it is answered here, or waits for its twin."""
@@ -116,8 +156,12 @@ class Batch:
         if call.outcome is not None or plan is None:
             self._finish(call)
             return False
+        if not self._compares and not plan.keeps:
+            return True
         context = self._context
         call.key = plan.key(call.arguments, context.values, context.scope)
+        if not self._compares:
+            return not self._answer_from_memory(call, plan)
         leader = self._leaders.get(call.key)
         if leader is not None:
             self._twins.append((call, leader))
@@ -132,7 +176,7 @@ class Batch:
             return True
         count = self._context.state.count_call(call.key)
         if count == REPEATS_TOLD:
-            call.notes.append(
+            call.note(
                 f"This is the {_ordinal(count)} time this run makes the same call with the same arguments. "
                 "Use the result you have; the next equal call will be refused."
             )
@@ -174,13 +218,15 @@ class Batch:
         self._finish(call)
 
     # ------------------------------------------------------------ what the group asks
-    def lead(self, call: Call, waiter: Callable[[Outcome | None], None]) -> bool:
+    def lead(self, call: Call, waiter: Callable[[Outcome | None], None] | None) -> bool:
         """See Host: equal calls in flight are shared where results may be reused."""
         plan, kit = call.plan, self._kit
-        call.generation = kit.generations.of(self._context.write_scope)
         if plan is None or plan.writes:
             self._wrote()
             return True
+        if not plan.keeps:
+            return True
+        call.generation = kit.generations.of(self._context.write_scope)
         if not plan.reusable or kit.cache is None or call.flight is not None or call.degraded:
             return True
         if self._context.values.get("fresh"):
@@ -198,7 +244,7 @@ class Batch:
         plan = call.plan
         if plan is None:
             raise RuntimeError("a call without a plan was executed")
-        limit = plan.definition.result_limit or self._kit.result_limit
+        limit = plan.limit or self._kit.result_limit
         if error is None:
             call.outcome = outcome_of_value(value, plan.definition, call.arguments, limit)
         else:
@@ -215,7 +261,8 @@ class Batch:
             if wait is not None:
                 call.outcome = None
                 return wait
-        self._remember(call, plan)
+        if plan.keeps or call.flight is not None:
+            self._remember(call, plan)
         self._finish(call)
         return None
 
@@ -280,14 +327,14 @@ class Batch:
     def _degrade_to_tool(self, call: Call, plan: Plan, outcome: Outcome) -> float | None:
         name = plan.definition.on_failure.tool or ""
         try:
-            other = find_plan(name, self._kit.plans, [], self._context)
+            other = find_plan(name, self._kit.plans, self._context)
             arguments = other.schema.prepare(dict(call.arguments))
             check_allowed(other.definition, self._context)
         except ToolError as error:
-            call.notes.append(f"The alternative {name!r} could not be used: {error.message}")
+            call.note(f"The alternative {name!r} could not be used: {error.message}")
             return None
         if plan.safe and not other.safe:
-            call.notes.append(f"The alternative {name!r} may not run beside other calls and was not used.")
+            call.note(f"The alternative {name!r} may not run beside other calls and was not used.")
             return None
         call.plan, call.arguments = other, arguments
         note = f"{plan.definition.name!r} failed ({outcome.error}); {name!r} was asked instead."
@@ -296,7 +343,7 @@ class Batch:
 
     def _degraded(self, call: Call, kind: str, note: str) -> None:
         call.degraded = kind
-        call.notes.append(note)
+        call.note(note)
         self._notice("degraded", f"{call.name}: {note}")
 
     def _remember(self, call: Call, plan: Plan) -> None:
@@ -306,7 +353,7 @@ class Batch:
         keep = outcome.success and call.degraded is None
         if call.attempts > 1 and call.degraded is None and plan.definition.on_failure.kind == "RETRY_ONLY":
             call.degraded = "RETRY_ONLY"
-            call.notes.append(f"It took {call.attempts} attempts.")
+            call.note(f"It took {call.attempts} attempts.")
         lifetime = self._lifetime(plan)
         scope = None if plan.definition.pure else self._context.write_scope
         generation = 0 if plan.definition.pure else call.generation
@@ -342,9 +389,9 @@ class Batch:
         twin.duplicate_of = leader.id
         twin.cached, twin.cached_at, twin.expires_at = leader.cached, leader.cached_at, leader.expires_at
         twin.degraded = leader.degraded
-        twin.notes = list(leader.notes)
+        twin.notes = leader.notes
         if leader.plan is not None and leader.plan.writes:
-            twin.notes.append(f"The same call stands twice in this batch ({leader.id}); it was not run a second time.")
+            twin.note(f"The same call stands twice in this batch ({leader.id}); it was not run a second time.")
         self._finish(twin)
 
     def _finish(self, call: Call) -> None:

@@ -133,11 +133,12 @@ class Flights:
         self._lock = threading.Lock()
         self._waiters: dict[Hashable, list[Waiter]] = {}
 
-    def join(self, key: Hashable, waiter: Waiter) -> bool:
+    def join(self, key: Hashable, waiter: Waiter | None) -> bool:
         """True if the caller leads; else `waiter` is called once, with None if the leader gave up."""
         with self._lock:
             if key in self._waiters:
-                self._waiters[key].append(waiter)
+                if waiter is not None:
+                    self._waiters[key].append(waiter)
                 return False
             self._waiters[key] = []
             return True

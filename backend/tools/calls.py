@@ -29,37 +29,36 @@ def stamp(milliseconds: int | None = None) -> str:
 class Call:
     """The state of one call. `outcome` is None until it is settled; `notes` are for the model."""
 
-    __slots__ = (
-        "arguments", "arguments_text", "attempts", "cached", "cached_at", "degraded", "duplicate_of",
-        "execution_time", "expires_at", "finished_at", "flight", "generation", "id", "json", "key", "name",
-        "notes", "outcome", "plan", "provider_id", "queued_ms", "skipped", "started_at", "step",
-    )  # fmt: skip
+    arguments_text = "{}"
+    arguments: JsonObject
+    plan: Plan | None = None
+    key: Hashable = None
+    flight: Hashable = None  # the key under which this call leads equal ones
+    generation = 0
+    notes: tuple[str, ...] = ()
+    outcome: Outcome | None = None
+    skipped = False
+    cached = False
+    duplicate_of: str | None = None
+    cached_at: str | None = None
+    expires_at: str | None = None
+    attempts = 0
+    degraded: str | None = None
+    execution_time = 0.0
+    queued_ms = 0
+    started_at: str | None = None
+    finished_at: str | None = None
+    json: JsonObject
 
     def __init__(self, call_id: str, provider_id: str, name: str, step: int) -> None:
         self.id = call_id
         self.provider_id = provider_id
         self.name = name
         self.step = step
-        self.arguments_text = "{}"
-        self.arguments: JsonObject = {}
-        self.plan: Plan | None = None
-        self.key: Hashable = None
-        self.flight: Hashable = None
-        self.generation = 0
-        self.notes: list[str] = []
-        self.outcome: Outcome | None = None
-        self.skipped = False
-        self.cached = False
-        self.duplicate_of: str | None = None
-        self.cached_at: str | None = None
-        self.expires_at: str | None = None
-        self.attempts = 0
-        self.degraded: str | None = None
-        self.execution_time = 0.0
-        self.queued_ms = 0
-        self.started_at: str | None = None
-        self.finished_at: str | None = None
-        self.json: JsonObject = {}
+
+    def note(self, text: str) -> None:
+        """Something the model is told beside the result."""
+        self.notes = (*self.notes, text)
 
     def to_json(self, status: str = "executing") -> JsonObject:
         """The contract's CALL; `status` is used until there is an outcome."""
@@ -68,7 +67,7 @@ class Call:
             "id": self.id,
             "type": "function",
             "function": {"name": self.name, "arguments": self.arguments_text},
-            "result": with_notes(outcome.text, self.notes) if outcome else None,
+            "result": (with_notes(outcome.text, self.notes) if self.notes else outcome.text) if outcome else None,
             "success": outcome.status == "success" if outcome else None,
             "skipped": self.skipped,
             "execution_time": self.execution_time,
@@ -94,7 +93,7 @@ def request_parts(request: Any) -> tuple[str, str, Any]:
     """Id, name and raw arguments of a model's call, whatever is missing."""
     if not isinstance(request, dict):
         return "", "", request
-    function = request.get("function")
+    function = request.get("function", request)
     if not isinstance(function, dict):
         function = request
     call_id, name = request.get("id"), function.get("name")

@@ -18,28 +18,29 @@ SHOWN_NAME_CHARACTERS = 80
 NEAR_MISS = 0.72  # similarity from which a name is suggested
 
 
-def check_call(call: Call, raw: Any, plans: Plans, names: list[str], context: CallContext) -> None:
+def check_call(call: Call, raw: Any, plans: Plans, context: CallContext) -> None:
     """Give the call its plan and arguments; raises ToolError and its kinds when it must not run."""
-    call.arguments_text = shown_arguments(raw)
-    plan = find_plan(call.name, plans, names, context)
+    if raw.__class__ is str and raw:
+        call.arguments_text = raw
+    plan = find_plan(call.name, plans, context)
     call.plan = plan
     arguments = read_arguments(raw, may_repair=plan.definition.read_only)
-    if raw.__class__ is not str:
+    if raw.__class__ is not str and raw is not None:
         call.arguments_text = json.dumps(arguments, ensure_ascii=False)
     if plan.injected and not plan.injected.isdisjoint(arguments):
-        arguments = drop_injected(arguments, plan, call.notes)
+        arguments = drop_injected(arguments, plan, call)
     call.arguments = plan.schema.prepare(arguments)
     check_allowed(plan.definition, context)
 
 
-def find_plan(name: str, plans: Plans, names: list[str], context: CallContext) -> Plan:
+def find_plan(name: str, plans: Plans, context: CallContext) -> Plan:
     """The plan of that tool; raises UnknownTool with the names there are, ToolUnavailable for a broken schema."""
     try:
         plan = plans.get(name)
     except ValueError as error:
         raise ToolUnavailable(f"The tool {name!r} is declared wrongly: {error}") from None
     if plan is None:
-        raise _unknown(name, [known for known in names if context.granted(known)])
+        raise _unknown(name, [known for known in plans.names() if context.granted(known)])
     return plan
 
 
@@ -76,20 +77,11 @@ def _check_granted(tool: ToolDefinition, context: CallContext) -> None:
         )
 
 
-def drop_injected(arguments: dict[str, Any], plan: Plan, notes: list[str]) -> dict[str, Any]:
+def drop_injected(arguments: dict[str, Any], plan: Plan, call: Call) -> dict[str, Any]:
     """The arguments without values for keys that the executor fills in, which is noted."""
     dropped = sorted(plan.injected.intersection(arguments))
-    notes.append(f"The value given for {', '.join(dropped)} was ignored: the system fills this in itself.")
+    call.note(f"The value given for {', '.join(dropped)} was ignored: the system fills this in itself.")
     return {name: value for name, value in arguments.items() if name not in plan.injected}
-
-
-def shown_arguments(raw: Any) -> str:
-    """The arguments as the card shows them: always a JSON text, the model's own where that is one."""
-    if raw is None or raw == "":
-        return "{}"
-    if not isinstance(raw, str):
-        return "{}"
-    return raw
 
 
 def _unknown(name: str, names: list[str]) -> ToolError:

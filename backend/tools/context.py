@@ -3,11 +3,12 @@
 from collections.abc import Hashable, Mapping
 from typing import Any
 
-from .core import JsonObject, ToolDefinition
+from .core import ToolDefinition
 from .runstate import RunState, RunStates
 
 DEFAULT_POLICY = {"low": "allow", "medium": "allow", "high": "ask"}
 DEFAULT_MAX_RETRIES = 2
+NOTHING: Mapping[str, Any] = {}
 
 
 class CallContext:
@@ -29,19 +30,31 @@ class CallContext:
     )
 
     def __init__(self, values: Mapping[str, Any] | None, states: RunStates) -> None:
-        self.values: JsonObject = dict(values) if values else {}
-        get = self.values.get
-        self.run_id: str | None = get("run_id")
+        self.values: Mapping[str, Any] = values or NOTHING
+        self.cancelled = None
+        self.run_id: str | None = None
+        self.step = 0
+        self.scope: Hashable = (None, None)
+        self.write_scope: Hashable = ("user", None)
+        self.conversation: Hashable = None
+        self.max_retries = DEFAULT_MAX_RETRIES
+        if values:
+            self._read(values, states)
+        else:
+            self.state = RunState()
+
+    def _read(self, values: Mapping[str, Any], states: RunStates) -> None:
+        get = values.get
+        self.run_id = get("run_id")
         self.cancelled = get("cancelled")
-        self.step: int = get("step") or 0
+        self.step = get("step") or 0
         user, project = get("user_id"), get("project_id")
-        self.scope: Hashable = (user, project)
-        self.write_scope: Hashable = ("project", project) if project is not None else ("user", user)
+        self.scope = (user, project)
+        self.write_scope = ("project", project) if project is not None else ("user", user)
         conversation = get("conversation_id") or self.run_id
-        self.conversation: Hashable = None if conversation is None else (conversation, self.scope)
-        limits = get("limits")
-        self.max_retries: int = getattr(limits, "max_retries_per_tool", DEFAULT_MAX_RETRIES)
-        self.state: RunState = states.of(self.run_id, get("used_ids") or ())
+        self.conversation = None if conversation is None else (conversation, self.scope)
+        self.max_retries = getattr(get("limits"), "max_retries_per_tool", DEFAULT_MAX_RETRIES)
+        self.state = states.of(self.run_id, get("used_ids") or ())
 
     def granted(self, name: str) -> bool:
         """Whether this run was given that tool (a context that names no tools allows all)."""

@@ -73,10 +73,14 @@ class Group:
         self._stopping = False
         self._accepted = _now()
 
-    def run(self, calls: Sequence[Call]) -> None:
-        """Return when all are settled. What the watcher or an interrupt raises passes through."""
+    def run(self, calls: Sequence[Call], later: Sequence[tuple[float, Call]] = ()) -> None:
+        """Return when all are settled; `later` are calls that start after so many seconds.
+
+        What the watcher or an interrupt raises passes through.
+        """
         self._backlog.extend(call for call in calls if not _plan(call).inline)
-        forget = self._listen() if self._backlog else None
+        self._due.extend((_now() + seconds, call) for seconds, call in later)
+        forget = self._listen()
         try:
             self._start_some()
             for call in calls:
@@ -125,9 +129,7 @@ class Group:
     def _arguments(self, attempt: Attempt) -> JsonObject:
         """The handler's own copy, with what the tool needs from the context."""
         plan = attempt.plan
-        arguments = dict(attempt.call.arguments)
-        for key, argument in plan.injections:
-            arguments[argument] = attempt.call.id if key == "call_id" else self._context.values.get(key)
+        arguments = plan.handed_over(attempt.call.arguments, attempt.call.id, self._context.values)
         if plan.cancel_argument is not None:
             attempt.token = CancelToken()
             arguments[plan.cancel_argument] = attempt.token

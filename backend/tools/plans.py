@@ -1,25 +1,25 @@
 """What the executor works out once for each tool: the compiled schema, what to inject, how its calls are keyed."""
 
 import itertools
-import json
 from collections.abc import Hashable, Mapping
 from typing import Any
 
 from .core import JsonObject, ToolDefinition, ToolRegistry
+from .encoding import fast_encoder
 from .validation import ArgumentSchema
 
 CANCEL_KEY = "cancelled"
 
 _serials = itertools.count(1)
-_canonical = json.JSONEncoder(ensure_ascii=False, sort_keys=True, separators=(",", ":"), default=str).encode
+_canonical = fast_encoder(sort_keys=True, default=str)
 
 
 class Plan:
     """One definition, prepared. `serial` differs for every version of a tool, so that no cache outlives it."""
 
     __slots__ = (
-        "cancel_argument", "definition", "handler", "injected", "injections", "inline", "key_context",
-        "lifetime", "reusable", "safe", "schema", "serial", "writes",
+        "cancel_argument", "definition", "handler", "injected", "injections", "inline", "keeps", "key_context",
+        "lifetime", "limit", "reusable", "safe", "schema", "serial", "writes",
     )  # fmt: skip
 
     def __init__(self, definition: ToolDefinition) -> None:
@@ -37,11 +37,22 @@ class Plan:
         self.inline = definition.inline
         self.reusable = definition.cacheable
         self.lifetime = definition.cache_ttl
+        self.limit = definition.result_limit
+        self.keeps = definition.cacheable or definition.on_failure.kind in ("CACHED_RESULT", "RETRY_ONLY")
 
     def key(self, arguments: JsonObject, context: Mapping[str, Any], scope: Hashable) -> Hashable:
         """Equal for calls that must give the same: tool, canonical arguments, scope and what is injected."""
-        injected = tuple(_canonical(context.get(name)) for name in self.key_context)
-        return (self.serial, _canonical(arguments), None if self.definition.pure else scope, injected)
+        text = _canonical(arguments)
+        if self.key_context:
+            text += "".join(_canonical(context.get(name)) for name in self.key_context)
+        return (self.serial, text, None if self.definition.pure else scope)
+
+    def handed_over(self, arguments: JsonObject, call_id: str, context: Mapping[str, Any]) -> JsonObject:
+        """The handler's own copy of the arguments, with what the tool needs from the context."""
+        copy = arguments.copy()
+        for key, argument in self.injections:
+            copy[argument] = call_id if key == "call_id" else context.get(key)
+        return copy
 
 
 class Plans:
@@ -50,6 +61,10 @@ class Plans:
     def __init__(self, registry: ToolRegistry) -> None:
         self._registry = registry
         self._plans: dict[str, Plan] = {}
+
+    def names(self) -> list[str]:
+        """The names of all tools, sorted."""
+        return self._registry.names()
 
     def get(self, name: str) -> Plan | None:
         """The plan of the tool now registered under `name`, or None."""

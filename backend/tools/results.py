@@ -9,6 +9,7 @@ from datetime import date, datetime
 from typing import Any
 
 from .core import JsonObject, ToolResult
+from .encoding import fast_encoder
 
 RESULT_LIMIT_CHARACTERS = 16_000
 MAX_DEPTH = 150
@@ -16,7 +17,7 @@ SUMMARY_CHARACTERS = 160
 SUMMARY_PAIRS = 6
 REPLACEMENT = "\ufffd"
 
-_encode = json.JSONEncoder(ensure_ascii=False, allow_nan=False).encode
+_encode = fast_encoder(sort_keys=False)
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -69,7 +70,7 @@ def to_text(result: JsonObject) -> tuple[str, int, JsonObject]:
     return _cleaned_text(result) if "\\u0000" in text else (text, size, result)
 
 
-def with_notes(text: str, notes: list[str]) -> str:
+def with_notes(text: str, notes: tuple[str, ...]) -> str:
     """The result text with `notice`, what the executor has to say about this call."""
     return f'{text[:-1]}, "notice": {_encode(notes)}}}' if notes else text
 
@@ -157,5 +158,7 @@ def _shown_pair(key: Any, item: Any) -> str:
 
 def one_line(text: str) -> str:
     """The first line's worth of a text."""
+    if len(text) <= SUMMARY_CHARACTERS and text.isprintable():
+        return text
     line = " ".join(text[: SUMMARY_CHARACTERS * 2].split())
     return line if len(line) <= SUMMARY_CHARACTERS else line[: SUMMARY_CHARACTERS - 1] + "…"

@@ -18,19 +18,24 @@ class RunState:
     __slots__ = ("_calls", "_ids", "_violations")
 
     def __init__(self, used_ids: Iterable[str] = ()) -> None:
-        self._ids = set(used_ids)
+        self._ids = dict.fromkeys(used_ids, 1)  # how often each was asked for
         self._calls: dict[Hashable, int] = {}
         self._violations: dict[str, int] = {}
 
     def unique_id(self, wanted: str) -> str:
         """`wanted` if it is new in this run, else with a suffix; a made-up id for an empty one."""
-        chosen = wanted or f"call_{uuid.uuid4().hex[:12]}"
-        number = 2
-        while chosen in self._ids:
-            chosen = f"{wanted}_{number}"
-            number += 1
-        self._ids.add(chosen)
-        return chosen
+        ids = self._ids
+        if not wanted:
+            wanted = f"call_{uuid.uuid4().hex[:12]}"
+        if wanted not in ids:
+            ids[wanted] = 1
+            return wanted
+        while True:
+            ids[wanted] += 1
+            chosen = f"{wanted}_{ids[wanted]}"
+            if chosen not in ids:
+                ids[chosen] = 1
+                return chosen
 
     def count_call(self, key: Hashable) -> int:
         """How many times this call was asked for since the last write, this time included."""
