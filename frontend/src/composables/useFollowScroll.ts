@@ -26,10 +26,14 @@ export function useFollowScroll(scroller: Ref<HTMLElement | null>) {
   const onTouchStart = (event: TouchEvent) => (touchY = event.touches[0]?.clientY ?? 0)
   const onTouchMove = (event: TouchEvent) => (event.touches[0]?.clientY ?? 0) > touchY + 4 && release()
   let lastTop = 0
+  let lastHeight = 0
   function onScroll(): void {
-    const top = scroller.value?.scrollTop ?? 0
-    if (distance() <= NEAR_END_PX && top >= lastTop) following.value = true
-    lastTop = top
+    const { scrollTop = 0, scrollHeight = 0 } = scroller.value ?? {}
+    if (distance() <= NEAR_END_PX && scrollTop >= lastTop) following.value = true
+    // Upwards by the scrollbar: the content did not shrink, so the reader moved.
+    else if (distance() > NEAR_END_PX && scrollTop < lastTop - 2 && scrollHeight >= lastHeight) release()
+    lastTop = scrollTop
+    lastHeight = scrollHeight
   }
   onMounted(async () => {
     await nextTick()

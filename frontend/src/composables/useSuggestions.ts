@@ -29,6 +29,8 @@ export function useSuggestions(text: Ref<string>, field: Ref<HTMLTextAreaElement
     const asked = trigger.value
     if (!asked || dismissed.value) return []
     if (asked.kind === 'command') {
+      // A whole command is ready to go: Enter sends it.
+      if (tools.value.some((tool) => tool.name === asked.query)) return []
       return bestMatches(tools.value, asked.query, (tool) => tool.name, MOST).map((tool) => ({ id: tool.name, label: `/${tool.name}`, detail: tool.description, folder: false, insert: `/${tool.name} ` }))
     }
     const name = asked.query.split('/').at(-1) ?? ''
