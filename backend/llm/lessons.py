@@ -127,8 +127,11 @@ def lesson_from(complaint: Complaint, body: Mapping[str, Any], known: Lessons) -
 
 def _stream(words: str, param: str, body: Mapping[str, Any], known: Lessons) -> dict[str, Any] | None:
     del known
-    refused = param == "stream" or _NO_STREAM.search(words)
-    return {"stream": False} if body.get("stream") and refused and "stream_options" not in words else None
+    if not body.get("stream") or "stream_options" in words:
+        return None
+    # "Tools are not supported in streaming mode": of the two, the tools are worth more.
+    both = body.get("tools") and re.search(r"\bstream", words, re.IGNORECASE) and _NO_TOOLS.search(words)
+    return {"stream": False} if param == "stream" or both or _NO_STREAM.search(words) else None
 
 
 def _tools(words: str, param: str, body: Mapping[str, Any], known: Lessons) -> dict[str, Any] | None:
@@ -141,6 +144,10 @@ def _ids(words: str, param: str, body: Mapping[str, Any], known: Lessons) -> dic
     del body, known
     if _NINE.search(words):
         return {"ids": "nine"}
+    if re.search(r"duplicate|not unique|must be unique|already (used|exists)", words, re.IGNORECASE) and re.search(
+        r"\bid\b|_id", words
+    ):
+        return {"ids": "unique"}
     return {"ids": "nine"} if _ID.search(f"{param} {words}") and _ID_FORM.search(words) else None
 
 

@@ -3,6 +3,7 @@
 import base64
 import hashlib
 import json
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -14,6 +15,10 @@ from .reasoning import ECHOED
 _MESSAGE_KEYS = frozenset({"role", "content", "tool_calls", "tool_call_id", "name", "refusal", *ECHOED})
 _CALL_KEYS = ("id", "type", "function")
 _SCHEMA_KEYS = frozenset({"type", "description", "properties", "required", "items", "enum"})
+NAME_CHARS = 64
+_NAME = re.compile(r"[a-zA-Z0-9_-]{1,64}")
+_NAME_NOISE = re.compile(r"[^a-zA-Z0-9_-]+")
+_NO_PARAMETERS: JsonObject = {"type": "object", "properties": {}}
 _TOOL_LIKE = "[called {name} with {arguments}]"
 
 
@@ -24,7 +29,7 @@ def request_body(request: ModelRequest, known: Lessons, extra: Mapping[str, Any]
     body: JsonObject = {**extra, "model": request.model, "messages": shape_messages(request.messages, known)}
     if tools:
         plain = known.get("schema") == "plain"
-        body["tools"] = [_plain_tool(t) for t in request.tools] if plain else request.tools
+        body["tools"] = [_plain_tool(t) if plain else _whole_tool(t) for t in request.tools]
     if request.temperature is not None:
         body["temperature"] = request.temperature
     if request.max_tokens is not None:
@@ -49,8 +54,8 @@ def encode(body: JsonObject) -> bytes:
 # ---------------------------------------------------------------- messages
 def shape_messages(messages: Sequence[JsonObject], known: Lessons) -> list[JsonObject]:
     """Messages as this server takes them; the given ones are not changed."""
-    names: dict[str, str] = {}
-    shaped = [_message(message, known, names) for message in messages]
+    shaper = _Shaper(known)
+    shaped = [shaper.message(message) for message in messages]
     if known.get("tools") is False:
         shaped = _without_tools(shaped)
     if known.get("system") == "user":
@@ -60,58 +65,72 @@ def shape_messages(messages: Sequence[JsonObject], known: Lessons) -> list[JsonO
     return _merged(shaped) if known.get("merge") else shaped
 
 
-def _message(message: JsonObject, known: Lessons, names: dict[str, str]) -> JsonObject:
-    role = message.get("role")
-    if role == "tool":
-        return _result(message, known, names)
-    if role != "assistant":
-        return message
-    out = message if message.keys() <= _MESSAGE_KEYS else {k: v for k, v in message.items() if k in _MESSAGE_KEYS}
-    calls = out.get("tool_calls")
-    out = _with_reasoning(out, bool(calls), known)
-    if not calls:
-        return {k: v for k, v in out.items() if k != "tool_calls"} if "tool_calls" in out else out
-    names.clear()
-    names.update((str(call.get("id")), call["function"]["name"]) for call in calls)
-    if not out.get("content"):
-        out = {**out, "content": "" if known.get("content") == "empty" else None}
-    if known.get("plain") or known.get("ids"):
-        out = {**out, "tool_calls": [_call(call, known) for call in calls]}
-    return out
+class _Shaper:
+    """Goes through the messages in order; results take the names and ids of the calls before them."""
+
+    def __init__(self, known: Lessons) -> None:
+        self._known = known
+        self._names: dict[str, str] = {}
+        self._turn = 0  # counts messages with calls: ids are unique within one of them only
+
+    def message(self, message: JsonObject) -> JsonObject:
+        """The message in this server's form; the same object where nothing is to be changed."""
+        role = message.get("role")
+        if role == "tool":
+            return self._result(message)
+        if role != "assistant":
+            return message
+        out = message if message.keys() <= _MESSAGE_KEYS else {k: v for k, v in message.items() if k in _MESSAGE_KEYS}
+        calls = out.get("tool_calls")
+        out = _with_reasoning(out, bool(calls), self._known.get("reasoning"))
+        if not calls:
+            return {k: v for k, v in out.items() if k != "tool_calls"} if "tool_calls" in out else out
+        self._turn += 1
+        self._names = {str(call.get("id")): call["function"]["name"] for call in calls}
+        if not out.get("content"):
+            out = {**out, "content": "" if self._known.get("content") == "empty" else None}
+        if self._known.get("plain") or self._known.get("ids") or not all(map(_NAME.fullmatch, self._names.values())):
+            out = {**out, "tool_calls": [self._call(call) for call in calls]}
+        return out
+
+    def _call(self, call: JsonObject) -> JsonObject:
+        out = {key: call[key] for key in _CALL_KEYS if key in call} if self._known.get("plain") else dict(call)
+        out["id"] = self._id(str(call.get("id")))
+        out["function"] = {**call["function"], "name": legal_name(call["function"]["name"])}
+        return out
+
+    def _result(self, message: JsonObject) -> JsonObject:
+        out = dict(message)
+        key = str(message.get("tool_call_id"))
+        if self._known.get("plain"):
+            out.pop("name", None)
+        else:
+            out["name"] = legal_name(str(out.get("name") or self._names.get(key) or "tool"))
+        out["tool_call_id"] = self._id(key)
+        if out.get("content") is None:
+            out["content"] = ""
+        return out
+
+    def _id(self, key: str) -> str:
+        form = self._known.get("ids")
+        if form == "unique":
+            return short_id(f"{self._turn} {key}")
+        return short_id(key) if form == "nine" else key
 
 
-def _with_reasoning(message: JsonObject, calls: bool, known: Lessons) -> JsonObject:
-    mode = known.get("reasoning")
+def _with_reasoning(message: JsonObject, calls: bool, mode: str | None) -> JsonObject:
+    """Reasoning goes back with calls, unless the server wants it always or never."""
     if mode == "needed":
-        return (
-            message
-            if "reasoning_content" in message
-            else {**message, "reasoning_content": message.get("reasoning") or ""}
-        )
+        said = message.get("reasoning_content") or message.get("reasoning") or ""
+        return message if "reasoning_content" in message else {**message, "reasoning_content": said}
     if (calls and mode != "refused") or not any(key in message for key in ECHOED):
         return message
     return {key: value for key, value in message.items() if key not in ECHOED}
 
 
-def _call(call: JsonObject, known: Lessons) -> JsonObject:
-    out = {key: call[key] for key in _CALL_KEYS if key in call} if known.get("plain") else dict(call)
-    if known.get("ids") == "nine":
-        out["id"] = short_id(str(call.get("id")))
-    return out
-
-
-def _result(message: JsonObject, known: Lessons, names: dict[str, str]) -> JsonObject:
-    out = dict(message)
-    key = str(message.get("tool_call_id"))
-    if known.get("plain"):
-        out.pop("name", None)
-    elif not out.get("name"):
-        out["name"] = names.get(key, "tool")
-    if known.get("ids") == "nine":
-        out["tool_call_id"] = short_id(key)
-    if out.get("content") is None:
-        out["content"] = ""
-    return out
+def legal_name(name: str) -> str:
+    """A tool name as every server takes it: a model may have made up one that none would take back."""
+    return name if _NAME.fullmatch(name) else _NAME_NOISE.sub("_", name)[:NAME_CHARS] or "tool"
 
 
 def short_id(key: str) -> str:
@@ -190,6 +209,15 @@ def _merged(messages: list[JsonObject]) -> list[JsonObject]:
 
 
 # ---------------------------------------------------------------- tools
+def _whole_tool(tool: JsonObject) -> JsonObject:
+    """A tool without arguments still has a schema, and an object's schema has properties: some servers insist."""
+    function = tool["function"]
+    schema = function.get("parameters")
+    if schema and "properties" in schema:
+        return tool
+    return {**tool, "function": {**function, "parameters": {**_NO_PARAMETERS, **(schema or {})}}}
+
+
 def _plain_tool(tool: JsonObject) -> JsonObject:
     function = tool.get("function", {})
     return {**tool, "function": {**function, "parameters": _plain_schema(function.get("parameters") or {})}}

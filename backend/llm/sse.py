@@ -6,6 +6,7 @@ from typing import Any, Final
 
 EVENT_LIMIT_BYTES = 32 * 1024 * 1024
 BOM = b"\xef\xbb\xbf"
+END_MARK = b"[DONE]"
 DONE: Final = object()
 _LINE_END = re.compile(rb"\r\n|\n|\r")
 # Strict about structure only: raw control characters inside strings are what some servers send.
@@ -28,6 +29,7 @@ class EventReader:
         self.size = 0
         self._buffer = b""
         self._pending: list[bytes] = []
+        self._name = b""
         self._after_cr = False
         self._whole = bytearray()
 
@@ -47,12 +49,13 @@ class EventReader:
                 self._buffer = data
                 return b""
             data = data[len(BOM) :]
-        first = data.lstrip()[:1]
-        if not first:
+        text = data.lstrip()
+        first = text[:1]
+        if not first or (len(text) < len(END_MARK) and END_MARK.startswith(text)):
             self._buffer = data
             return b""
         self._buffer = b""
-        self.kind = "json" if first in b"{[" and not data.lstrip().startswith(b"[DONE]") else "sse"
+        self.kind = "json" if first in b"{[" and not text.startswith(END_MARK) else "sse"
         if first == b"<":
             self.kind = "other"
         return data
@@ -78,16 +81,25 @@ class EventReader:
         if line.startswith(b"data:"):
             self._data(line[5:].strip(), out)
         elif not line:
-            self._pending.clear()
-        elif line.startswith(b"[DONE]"):
+            self._end_event(out)
+        elif line.startswith(b"event:"):
+            self._name = line[6:].strip()
+        elif line.startswith(END_MARK):
             out.append(DONE)
         elif line[:1] in b"{":
             self._data(line, out)
 
+    def _end_event(self, out: list[Any]) -> None:
+        """A blank line: an error event whose data is no JSON is an error all the same."""
+        if self._pending and self._name == b"error":
+            out.append({"error": b"\n".join(self._pending).decode("utf-8", "replace")})
+        self._pending.clear()
+        self._name = b""
+
     def _data(self, value: bytes, out: list[Any]) -> None:
         while value.startswith(b"data:"):
             value = value[5:].strip()
-        if value == b"[DONE]":
+        if value == END_MARK:
             out.append(DONE)
             return
         # A line that is a whole object is an event, whether or not a blank line follows.
@@ -97,7 +109,12 @@ class EventReader:
             parsed = self._joined(value)
         if isinstance(parsed, dict):
             self._pending.clear()
+            if self._name == b"error" and "error" not in parsed:
+                parsed = {"error": parsed}
             out.append(parsed)
+        elif isinstance(parsed, str) and self._name == b"error":
+            self._pending.clear()
+            out.append({"error": parsed})
         elif isinstance(parsed, list):
             self._pending.clear()
             out.extend(item for item in parsed if isinstance(item, dict))
@@ -138,6 +155,7 @@ class EventReader:
             out: list[Any] = []
             self._line(self._buffer, out)
             self._buffer = b""
+            self._end_event(out)
             return out
         return self._close_document()
 

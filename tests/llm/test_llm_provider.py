@@ -625,6 +625,11 @@ LESSONS: dict[str, tuple[Callable[[dict[str, Any]], Turn], dict[str, Any]]] = {
         refusing("Tool call id was call_1 but must be a-z, A-Z, 0-9, with a length of 9.", lambda b: len(assistant(b)["tool_calls"][0]["id"]) != 9),
         {"messages": PAST_CALL},
     ),
+    "ids used twice": (
+        refusing("Duplicate value for 'tool_call_id' of call_1 in message", lambda b: len({c["id"] for m in b["messages"] for c in m.get("tool_calls", ())}) < 2),
+        {"messages": [*PAST_CALL, *PAST_CALL]},
+    ),
+    "tools while streaming": (refusing("This model doesn't support tool use in streaming mode.", lambda b: bool(b.get("stream"))), {}),
     "ids too long": (
         refusing("Invalid 'messages[1].tool_calls[0].id': string too long. Expected a string with maximum length 40", lambda b: len(assistant(b)["tool_calls"][0]["id"]) > 5 and assistant(b)["tool_calls"][0]["id"] == "call_1"),
         {"messages": PAST_CALL},
@@ -725,6 +730,26 @@ def test_what_a_strict_server_wants(model_server: ModelServer, client: Client) -
     assert "tools" not in model_server.requests()[0].body
     assert json.dumps(messages) == before
     assert model_server.violations == []
+
+
+def test_names_that_a_model_made_up_go_back_in_a_legal_form(model_server: ModelServer, client: Client) -> None:
+    call = {"id": "c", "type": "function", "function": {"name": "get weather (now)!", "arguments": "{}"}}
+    client.ask(messages=[{"role": "user", "content": "x"}, {"role": "assistant", "content": None, "tool_calls": [call]},
+                         {"role": "tool", "tool_call_id": "c", "name": "get weather (now)!", "content": "no such tool"}])  # fmt: skip
+    sent = model_server.requests()[0].messages
+    assert sent[1]["tool_calls"][0]["function"]["name"] == sent[2]["name"] == "get_weather_now_"
+
+
+def test_a_tool_without_arguments_has_a_schema(model_server: ModelServer, client: Client) -> None:
+    client.ask(
+        tools=[
+            {"type": "function", "function": {"name": "a"}},
+            {"type": "function", "function": {"name": "b", "parameters": {"type": "object"}}},
+        ]
+    )
+    assert [t["function"]["parameters"] for t in model_server.requests()[0].body["tools"]] == [
+        {"type": "object", "properties": {}}
+    ] * 2
 
 
 def test_reasoning_goes_back_with_calls_only(model_server: ModelServer, client: Client) -> None:

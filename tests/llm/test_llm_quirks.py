@@ -8,14 +8,20 @@ from cases import quirk_server
 from llm_loop import Loop, Outcome
 
 from backend.llm.openai_compat import OpenAICompatible
-from backend.llm.server import ServerSettings
+from backend.llm.retrying import RetryPolicy
+from backend.llm.server import ServerSettings, Shared
 
 
 @pytest.mark.parametrize("key", sorted(quirk_server.SCN))
 def test_every_oddity_ends_as_a_user_must_see_it(key: str, quirks: str) -> None:
     scenario = quirk_server.describe(quirk_server.SCN[key])
-    settings = ServerSettings("quirks", f"{quirks}/v1", api_key="sk-secret-of-the-test", idle_timeout=3.0)
-    with contextlib.closing(OpenAICompatible(settings)) as provider:
+    settings = ServerSettings("quirks", f"{quirks}/v1", api_key="sk-secret-of-the-test", idle_timeout=1.5)
+    shared = (
+        Shared()
+        if "min_gap_s" in scenario["expected"]
+        else Shared(retry=RetryPolicy((0.05, 0.1, 0.2), chance=lambda: 0.0))
+    )
+    with contextlib.closing(OpenAICompatible(settings, shared)) as provider:
         loop = Loop(provider, f"{key}@{id(settings)}")
         outcome = loop.run(filler=scenario["setup"].get("filler", 0), tools=not scenario["setup"].get("no_tools"))
     want = scenario["expected"]

@@ -513,6 +513,20 @@ def test_errors_inside_a_200(name: str, form: str) -> None:
     assert caught.value.partial_text == ("so far" if form == "late" else "")
 
 
+@pytest.mark.parametrize(
+    "data",
+    [
+        b"the engine died",
+        b'{"message": "the engine died", "code": 500}',
+        b'{"error": {"message": "the engine died"}}',
+        b'"the engine died"',
+    ],
+)
+def test_an_event_named_error(data: bytes) -> None:
+    with pytest.raises(ModelTransient, match="the engine died"):
+        read(chunk({"content": "hi"}) + b"event: error\ndata: " + data + b"\n\n" + DONE)
+
+
 def test_null_error_fields_are_no_error() -> None:
     assert (
         read(chunk({"content": "hi"}, error=None, errors=[], message="x") + chunk({}, "stop", error={}) + DONE).text
