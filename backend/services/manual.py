@@ -153,8 +153,7 @@ class _Recorder:
         with self._lock:
             with self._runtime.db.write() as session:
                 connection = session.connection()
-                for record in records:
-                    rows.write(connection, record, blob, {})
+                rows.write_all(connection, [(record, blob) for record in records], {})
                 last = session.scalar(select(func.max(RunEvent.seq)).where(RunEvent.run_id == self._run_id)) or 0
                 for number, event in enumerate(events, last + 1):
                     event.run_id, event.seq = self._run_id, number

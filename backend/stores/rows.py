@@ -1,6 +1,7 @@
 """How the engine's records become rows: one function for each kind of record."""
 
 import json
+from collections.abc import Iterable
 from datetime import datetime
 from functools import lru_cache
 from typing import Any
@@ -21,16 +22,23 @@ RUNS, STEPS, CALLS, MESSAGES, CONVERSATIONS = (
 )
 
 
-def write(connection: Connection, record: Record, blob: str | None, placed: Placed) -> None:
-    """Write one record; `placed` gets position and siblings of each message, by its id."""
-    if isinstance(record, RunRecord):
-        _write_run(connection, record)
-    elif isinstance(record, StepRecord):
-        _upsert(connection, STEPS, _step_values(record))
-    elif isinstance(record, CallRecord):
-        _upsert(connection, CALLS, _call_values(record, blob))
-    else:
-        placed[record.id] = _write_message(connection, record)
+def write_all(connection: Connection, records: Iterable[tuple[Record, str | None]], placed: Placed) -> None:
+    """Write records of one run, each with the blob of its whole result; of a call written twice the last counts.
+
+    `placed` gets position and siblings of each message, by its id.
+    """
+    calls: dict[str, JsonObject] = {}
+    for record, blob in records:
+        if isinstance(record, CallRecord):
+            calls[record.call["id"]] = _call_values(record, blob)
+        elif isinstance(record, StepRecord):
+            _upsert(connection, STEPS, [_step_values(record)])
+        elif isinstance(record, RunRecord):
+            _write_run(connection, record)
+        else:
+            placed[record.id] = _write_message(connection, record)
+    if calls:
+        _upsert(connection, CALLS, list(calls.values()))
 
 
 def moment(text: str | None) -> datetime | None:
@@ -102,7 +110,7 @@ def _call_values(record: CallRecord, blob: str | None) -> JsonObject:
     }
 
 
-def _upsert(connection: Connection, table: Table, values: JsonObject) -> None:
+def _upsert(connection: Connection, table: Table, values: list[JsonObject]) -> None:
     connection.execute(_upserting(table, connection.dialect.name), values)
 
 

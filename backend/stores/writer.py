@@ -217,10 +217,10 @@ def _write_run(connection: Connection, batches: list[Batch]) -> list[tuple[Tell,
         return []
     seq = last - count
     values = []
+    placed: rows.Placed = {}
+    records = ((record, batch.blobs.get(i)) for batch, _ in merged for i, record in enumerate(batch.rows))
+    rows.write_all(connection, records, placed)
     for batch, events in merged:
-        placed: rows.Placed = {}
-        for i, record in enumerate(batch.rows):
-            rows.write(connection, record, batch.blobs.get(i), placed)
         for event in events:
             seq += 1
             _number(event, batch.run_id, seq, placed)
