@@ -7,13 +7,14 @@ from time import perf_counter
 from typing import Any, Protocol
 
 from ..errors import SsrfViolation, ToolCancelled, ToolDenied, ToolError, WorkspaceViolation
-from .cache import Entry, Flights, Generations, ResultCache
+from .cache import Entry
 from .calls import Call, request_parts, stamp
 from .checks import check_allowed, check_call, find_plan
 from .context import CallContext
 from .core import JsonObject, RetryPolicy, ToolRegistry
 from .failures import describe, failure
 from .group import Group
+from .memory import Memory
 from .outcomes import outcome_of_failure, outcome_of_value
 from .plans import Plan, Plans
 from .pool import WorkerPool
@@ -44,10 +45,7 @@ class Kit:
     plans: Plans
     pool: WorkerPool
     states: RunStates
-    generations: Generations
-    flights: Flights
-    cache: ResultCache | None
-    history: ResultCache | None
+    memory: Memory
     lifetime: float
     result_limit: int
     jitter: Callable[[], float] = field(default=random.random)
@@ -63,7 +61,7 @@ class Batch:
         self._max_workers = max_workers
         self._leaders: dict[Hashable, Call] = {}  # since the last barrier
         self._twins: list[tuple[Call, Call]] = []
-        self._compares = True
+        self._compares = True  # whether equal calls are looked for at all
 
     def run(self, requests: Sequence[Any]) -> list[JsonObject]:
         """One CALL for each request, in the order asked."""
@@ -156,7 +154,7 @@ class Batch:
         if call.outcome is not None or plan is None:
             self._finish(call)
             return False
-        if not self._compares and not plan.keeps:
+        if not self._compares and not (plan.keeps and self._kit.memory.remembers):
             return True
         context = self._context
         call.key = plan.key(call.arguments, context.values, context.scope)
@@ -195,15 +193,7 @@ class Batch:
         return False
 
     def _answer_from_memory(self, call: Call, plan: Plan) -> bool:
-        if not plan.reusable or self._context.values.get("fresh"):
-            return False
-        kit, conversation = self._kit, self._context.conversation
-        entry = None
-        if kit.history is not None and conversation is not None:
-            entry = kit.history.get((conversation, call.key))
-            call.duplicate_of = entry.call_id if entry else None
-        if entry is None and kit.cache is not None:
-            entry = kit.cache.get(call.key)
+        entry = self._kit.memory.recall(call, plan, self._context)
         if entry is None:
             return False
         self._use_entry(call, entry)
@@ -220,24 +210,19 @@ class Batch:
     # ------------------------------------------------------------ what the group asks
     def lead(self, call: Call, waiter: Callable[[Outcome | None], None] | None) -> bool:
         """See Host: equal calls in flight are shared where results may be reused."""
-        plan, kit = call.plan, self._kit
+        plan = call.plan
         if plan is None or plan.writes:
             self._wrote()
             return True
         if not plan.keeps:
             return True
-        call.generation = kit.generations.of(self._context.write_scope)
-        if not plan.reusable or kit.cache is None or call.flight is not None or call.degraded:
-            return True
-        if self._context.values.get("fresh"):
-            return True
-        if not kit.flights.join(call.key, waiter):
+        memory = self._kit.memory
+        if not memory.join(call, plan, self._context, waiter):
             return False
-        call.flight = call.key
-        answered = self._answer_from_memory(call, plan)  # the one before us landed just now
-        if answered:
-            self._land(call, call.outcome)
-        return not answered
+        if call.flight is not None and self._answer_from_memory(call, plan):  # the one before us landed just now
+            memory.land(call, call.outcome)
+            return False
+        return True
 
     def settle(self, call: Call, value: Any, error: Exception | None) -> float | None:
         """See Host: classify, then retry, degrade or finish."""
@@ -261,8 +246,10 @@ class Batch:
             if wait is not None:
                 call.outcome = None
                 return wait
-        if plan.keeps or call.flight is not None:
-            self._remember(call, plan)
+        if call.attempts > 1:
+            self._note_attempts(call, plan)
+        if plan.keeps and self._kit.memory.remembers:
+            self._kit.memory.keep(call, plan, self._context, self._kit.lifetime)
         self._finish(call)
         return None
 
@@ -275,7 +262,7 @@ class Batch:
 
     def release(self, call: Call) -> None:
         """See Host."""
-        self._land(call, None)
+        self._kit.memory.land(call, None)
 
     def late_write(self) -> None:
         """See Host."""
@@ -315,7 +302,7 @@ class Batch:
         return None
 
     def _degrade_to_cache(self, call: Call, outcome: Outcome) -> None:
-        entry = self._kit.cache.stale(call.key) if self._kit.cache is not None else None
+        entry = self._kit.memory.last_good(call)
         if entry is None:
             return
         call.outcome = entry.outcome
@@ -346,42 +333,13 @@ class Batch:
         call.note(note)
         self._notice("degraded", f"{call.name}: {note}")
 
-    def _remember(self, call: Call, plan: Plan) -> None:
-        outcome, kit = call.outcome, self._kit
-        if outcome is None:
-            return
-        keep = outcome.success and call.degraded is None
-        if call.attempts > 1 and call.degraded is None and plan.definition.on_failure.kind == "RETRY_ONLY":
+    def _note_attempts(self, call: Call, plan: Plan) -> None:
+        if call.degraded is None and plan.definition.on_failure.kind == "RETRY_ONLY":
             call.degraded = "RETRY_ONLY"
             call.note(f"It took {call.attempts} attempts.")
-        lifetime = self._lifetime(plan)
-        scope = None if plan.definition.pure else self._context.write_scope
-        generation = 0 if plan.definition.pure else call.generation
-        if keep and lifetime is not None:
-            if kit.cache is not None:
-                kit.cache.put(call.key, outcome, scope, generation, lifetime, call.id)
-            if kit.history is not None and self._context.conversation is not None and lifetime > 0:
-                key = (self._context.conversation, call.key)
-                kit.history.put(key, outcome, scope, generation, lifetime, call.id)
-        self._land(call, outcome if call.degraded is None and outcome.status != "cancelled" else None)
-
-    def _land(self, call: Call, outcome: Outcome | None) -> None:
-        if call.flight is not None:
-            self._kit.flights.land(call.flight, outcome)
-            call.flight = None
-
-    def _lifetime(self, plan: Plan) -> float | None:
-        """Seconds a result may be reused; 0 keeps it only as a fallback, None not at all."""
-        if plan.reusable:
-            return self._kit.lifetime if plan.lifetime is None else plan.lifetime
-        return 0.0 if plan.definition.on_failure.kind == "CACHED_RESULT" else None
 
     def _wrote(self) -> None:
-        kit, scope = self._kit, self._context.write_scope
-        kit.generations.advance(scope)
-        for memory in (kit.cache, kit.history):
-            if memory is not None:
-                memory.drop_scope(scope)
+        self._kit.memory.wrote(self._context.write_scope)
 
     def _answer_twin(self, twin: Call, leader: Call) -> None:
         twin.outcome = leader.outcome

@@ -20,6 +20,7 @@ class CallContext:
     __slots__ = (
         "cancelled",
         "conversation",
+        "fresh",
         "max_retries",
         "run_id",
         "scope",
@@ -34,6 +35,7 @@ class CallContext:
         self.cancelled = None
         self.run_id: str | None = None
         self.step = 0
+        self.fresh = False
         self.scope: Hashable = (None, None)
         self.write_scope: Hashable = ("user", None)
         self.conversation: Hashable = None
@@ -48,6 +50,7 @@ class CallContext:
         self.run_id = get("run_id")
         self.cancelled = get("cancelled")
         self.step = get("step") or 0
+        self.fresh = bool(get("fresh"))
         user, project = get("user_id"), get("project_id")
         self.scope = (user, project)
         self.write_scope = ("project", project) if project is not None else ("user", user)

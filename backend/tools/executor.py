@@ -9,9 +9,10 @@ from typing import Any
 
 from . import core
 from .batch import Batch, Kit, Watcher
-from .cache import MAX_BYTES, MAX_ENTRIES, Clock, Flights, Generations, ResultCache
+from .cache import MAX_BYTES, MAX_ENTRIES, Clock, Generations, ResultCache
 from .context import CallContext
 from .core import JsonObject, ToolRegistry
+from .memory import Memory
 from .plans import Plans
 from .pool import WorkerPool, shared_pool
 from .results import RESULT_LIMIT_CHARACTERS
@@ -53,7 +54,7 @@ class ToolExecutor:
         settings = settings or ExecutorSettings()
         generations = Generations()
 
-        def memory() -> ResultCache:
+        def cache() -> ResultCache:
             return ResultCache(generations, settings.cache_entries, settings.cache_bytes, settings.clock)
 
         self._kit = Kit(
@@ -61,10 +62,9 @@ class ToolExecutor:
             plans=Plans(registry),
             pool=settings.pool,
             states=RunStates(),
-            generations=generations,
-            flights=Flights(),
-            cache=memory() if enable_cache else None,
-            history=memory() if dedup_history else None,
+            memory=Memory(
+                cache() if enable_cache else None, cache() if dedup_history else None, generations, settings.clock
+            ),
             lifetime=cache_ttl,
             result_limit=settings.result_limit,
             jitter=settings.jitter,
@@ -107,9 +107,7 @@ class ToolExecutor:
 
     def clear_history(self) -> None:
         """Forget what conversations have asked before, and every cached result."""
-        for memory in (self._kit.history, self._kit.cache):
-            if memory is not None:
-                memory.clear()
+        self._kit.memory.clear()
 
     def forget_run(self, run_id: str) -> None:
         """That run has ended: drop its counters."""
@@ -117,11 +115,7 @@ class ToolExecutor:
 
     def project_written(self, project_id: str) -> None:
         """A file of the project was changed by other means than a tool: drop what was read before."""
-        scope = ("project", project_id)
-        self._kit.generations.advance(scope)
-        for memory in (self._kit.history, self._kit.cache):
-            if memory is not None:
-                memory.drop_scope(scope)
+        self._kit.memory.wrote(("project", project_id))
 
     def _run(
         self, requests: Sequence[Any], context: Mapping[str, Any] | None, watcher: Watcher | None, workers: int

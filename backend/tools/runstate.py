@@ -18,7 +18,7 @@ class RunState:
     __slots__ = ("_calls", "_ids", "_violations")
 
     def __init__(self, used_ids: Iterable[str] = ()) -> None:
-        self._ids = dict.fromkeys(used_ids, 1)  # how often each was asked for
+        self._ids = dict.fromkeys(used_ids, 1) if used_ids else {}  # how often each was asked for
         self._calls: dict[Hashable, int] = {}
         self._violations: dict[str, int] = {}
 

@@ -8,7 +8,7 @@ import pytest
 
 from backend.cancel import CancelToken
 from backend.tools import ExecutorSettings, ToolExecutor, ToolRegistry
-from backend.tools.cache import Generations, ResultCache
+from backend.tools.cache import Entry, Generations, ResultCache
 from backend.tools.results import Outcome
 
 WAIT = 5.0
@@ -24,6 +24,12 @@ class Clock:
 
     def __call__(self) -> float:
         return self.now
+
+
+def entry(text: str, scope: Any = "s") -> Entry:
+    """A success that stays fresh."""
+    outcome = Outcome("success", text, size=len(text))
+    return Entry(outcome, scope, generation=0, size=len(text), expires=1e18, lifetime=60, stored_at=0, call_id="id")
 
 
 def run(executor: ToolExecutor, call: Any, context: Any = None) -> dict[str, Any]:
@@ -243,13 +249,13 @@ def test_a_leader_that_is_cancelled_does_not_take_the_others_with_it(
 def test_the_cache_is_bounded_by_count_and_bytes() -> None:
     cache = ResultCache(Generations(), max_entries=3, max_bytes=10_000, clock=Clock())
     for number in range(5):
-        cache.put(number, Outcome("success", "x" * 100, size=100), "s", 0, 60, "id")
+        cache.put(number, entry("x" * 100))
     assert len(cache) == 3
     assert cache.get(0) is None
     assert cache.get(4) is not None
-    cache.put("big", Outcome("success", "x" * 9000, size=9000), "s", 0, 60, "id")
+    cache.put("big", entry("x" * 9000))
     assert cache.size <= 10_000
-    cache.put("too big", Outcome("success", "x" * 20_000, size=20_000), "s", 0, 60, "id")
+    cache.put("too big", entry("x" * 20_000))
     assert cache.get("too big") is None
     assert cache.get("big") is not None
     cache.clear()
@@ -264,9 +270,9 @@ def test_many_threads_may_use_the_cache_at_once() -> None:
         try:
             for number in range(2000):
                 key = (seed * 31 + number) % 80
-                cache.put(key, Outcome("success", str(key), size=2), key % 3, 0, 60, "id")
-                entry = cache.get(key)
-                assert entry is None or entry.outcome.text == str(key)
+                cache.put(key, entry(str(key), key % 3))
+                found = cache.get(key)
+                assert found is None or found.outcome.text == str(key)
                 if number % 200 == 0:
                     cache.drop_scope(key % 3)
         except BaseException as error:
