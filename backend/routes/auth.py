@@ -1,6 +1,7 @@
 """Signing in and out, the signed-in person, and API tokens."""
 
 from flask import Blueprint, Response, g, request
+from werkzeug.exceptions import MethodNotAllowed
 
 from ..errors import NotSignedIn
 from ..services import auth, tokens
@@ -26,9 +27,10 @@ def by_link(code: str) -> Response:
     """303 to the app with a session cookie; a used or old code is told on a page."""
     from .pages import message_page
 
-    limiter().take("sign-in", request.remote_addr or "", SIGN_INS)
+    if request.method == "HEAD":  # whoever only looks whether a link works must not use it up
+        raise MethodNotAllowed(["GET"])
     try:
-        secret = auth.redeem_code(runtime(), code)
+        secret = _redeem(code)
     except NotSignedIn as e:
         return message_page("This link no longer signs in", f"{e.message} {e.suggestion}", 401)
     response = Response(status=303, headers={"Location": "/"})
@@ -42,8 +44,7 @@ def by_link(code: str) -> Response:
 )
 def login(body: requests.LoginBody) -> Response:
     """The same as the link, for programs."""
-    limiter().take("sign-in", request.remote_addr or "", SIGN_INS)
-    secret = auth.redeem_code(runtime(), body.code)
+    secret = _redeem(body.code)
     who = auth.by_session(runtime(), secret)
     if who is None:
         raise NotSignedIn("The session could not be opened.")
@@ -98,6 +99,15 @@ def delete_token(token_id: str) -> Response:
     """At once."""
     tokens.delete_token(runtime().db, user_id(), token_id)
     return nothing()
+
+
+def _redeem(code: str) -> str:
+    """A session's secret. Only failures are slowed down: nobody can keep the owner out by trying wrong codes."""
+    try:
+        return auth.redeem_code(runtime(), code)
+    except NotSignedIn:
+        limiter().take("sign-in", request.remote_addr or "", SIGN_INS)
+        raise
 
 
 def _set_cookie(response: Response, secret: str) -> None:

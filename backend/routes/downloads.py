@@ -1,12 +1,16 @@
 """Raw bytes that people or models made: sent so that no browser runs them as ours."""
 
 import re
+from typing import Any
 from urllib.parse import quote
 
 from flask import Response, request
 from werkzeug.exceptions import RequestedRangeNotSatisfiable
 
 from .security import DOWNLOAD_POLICY
+
+# Fewer digits than Python refuses to read, more than any file has bytes.
+ONE_RANGE = re.compile(r"bytes=(?P<first>[0-9]{1,30})-(?P<last>[0-9]{0,30})|bytes=-(?P<tail>[0-9]{1,30})")
 
 
 def attachment(response: Response, name: str, size: int) -> Response:
@@ -17,11 +21,22 @@ def attachment(response: Response, name: str, size: int) -> Response:
     response.headers["Cache-Control"] = "private, no-cache"
     response.content_length = size
     try:
-        response.make_conditional(request.environ, accept_ranges=True, complete_length=size)
+        response.make_conditional(_one_range(size), accept_ranges=True, complete_length=size)
     except RequestedRangeNotSatisfiable:
         response.close()
         raise
     return response
+
+
+def _one_range(size: int) -> dict[str, Any]:
+    """The request as RFC 9110 has it read: what is not one range of bytes is left out, more than all from the end is all."""
+    environ = dict(request.environ)
+    asked = ONE_RANGE.fullmatch(environ.pop("HTTP_RANGE", ""))
+    if asked is None or (asked["last"] and int(asked["last"]) < int(asked["first"])):
+        return environ
+    whole = asked["tail"] and int(asked["tail"]) >= size > 0
+    environ["HTTP_RANGE"] = "bytes=0-" if whole else asked[0]
+    return environ
 
 
 def disposition(name: str) -> str:

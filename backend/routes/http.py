@@ -4,19 +4,21 @@ import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import wraps
-from typing import Any, NoReturn, cast
+from typing import Any, cast
 
 from flask import Response, current_app, g, request
 from flask.typing import ResponseReturnValue
 from pydantic import BaseModel, ValidationError
 from werkzeug.exceptions import UnsupportedMediaType
 
+from .. import strict_json
 from ..errors import Forbidden, InvalidInput, NotSignedIn, RequestError
 from ..services.auth import Identity
 from ..services.runtime import Runtime
 
 JSON_BODY_MAX_BYTES = 4 << 20
 EXTENSION = "nanoclaw"
+_reader = strict_json.decoder()
 View = Callable[..., ResponseReturnValue]
 
 
@@ -111,16 +113,14 @@ def json_body() -> Any:
     if not request.is_json:
         raise UnsupportedMediaType("Send JSON with Content-Type: application/json.")
     try:
-        value = json.loads(raw.decode(), parse_constant=_no_constant)
+        text = raw.decode()
+        value = _reader.decode(text)
+        strict_json.check_depth(text, value)
         if b"\\u" in raw:
             json.dumps(value, ensure_ascii=False).encode()  # half of a surrogate pair cannot be stored
     except (ValueError, RecursionError) as e:
         raise RequestError("The body is not valid JSON.") from e
     return value
-
-
-def _no_constant(name: str) -> NoReturn:
-    raise ValueError(f"{name} is not JSON")
 
 
 # ---------------------------------------------------------------- output

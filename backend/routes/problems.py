@@ -61,6 +61,8 @@ HTTP_CODES = {
 }
 KEPT_HEADERS = ("Allow", "Content-Range", "Retry-After")
 DEFAULT_RETRY_SECONDS = 5
+DRAIN_BYTES = 32 << 20
+DRAIN_PIECE_BYTES = 64 << 10
 
 
 def register(app: Flask) -> None:
@@ -69,6 +71,7 @@ def register(app: Flask) -> None:
     app.register_error_handler(HTTPException, from_http)
     app.register_error_handler(OperationalError, from_database)
     app.register_error_handler(Exception, from_fault)
+    app.after_request(drain)
 
 
 def from_ours(error: errors.NanoClawError) -> Response:
@@ -117,6 +120,15 @@ def from_fault(error: Exception) -> Response:
     number = new_id()
     log.error("unexpected error %s", number, exc_info=error)
     return problem(500, "internal_error", f"Something went wrong here. It is logged under {number}.", request_id=number)
+
+
+def drain(response: Response) -> Response:
+    """Read what a client still sends of a body that is too large: it hears nothing before it has sent it."""
+    if response.status_code == 413:
+        body, left = request.environ["wsgi.input"], DRAIN_BYTES
+        while left > 0 and (piece := body.read(min(DRAIN_PIECE_BYTES, left))):
+            left -= len(piece)
+    return response
 
 
 def error_codes() -> dict[str, str]:

@@ -15,6 +15,9 @@ audit = logging.getLogger("nanoclaw.audit")
 
 SAFE_METHODS = ("GET", "HEAD", "OPTIONS")
 LOOPBACK_HOSTS = ("127.0.0.1", "localhost", "[::1]")
+# What browsers say of a request that another page makes; another port of this machine is "same-site".
+FOREIGN_SITES = ("cross-site", "same-site")
+OTHER_SITES = "Requests from other sites are not allowed."
 DEFAULT_PORTS = {"http": "80", "https": "443"}
 
 PAGE_POLICY = (
@@ -52,14 +55,22 @@ def csp_nonce() -> str:
 
 # ---------------------------------------------------------------- before
 def check_place() -> None:
-    """Raises RequestError for a foreign Host (DNS rebinding), Forbidden for a foreign Origin."""
+    """Raises RequestError for a foreign Host (DNS rebinding), Forbidden for what another site's page sends."""
     allowed = _origins()
     host = request.headers.get("Host", "").lower()
     if not any(host in _spellings(origin) for origin in allowed):
         raise RequestError("This server does not answer under that host name.")
     origin = request.headers.get("Origin")
     if origin is not None and origin.lower() not in allowed:
-        raise Forbidden("Requests from other sites are not allowed.")
+        raise Forbidden(OTHER_SITES)
+    if request.headers.get("Sec-Fetch-Site") in FOREIGN_SITES and not _is_link():
+        raise Forbidden(OTHER_SITES)
+
+
+def _is_link() -> bool:
+    """Whether a person follows a link, as opposed to a page that loads an image, a frame or a script from here."""
+    headers = request.headers
+    return headers.get("Sec-Fetch-Mode") == "navigate" and headers.get("Sec-Fetch-Dest") == "document"
 
 
 def _origins() -> set[str]:

@@ -179,13 +179,17 @@ def _digest(text: str) -> str:
 
 # ---------------------------------------------------------------- the signed-in person
 def me(runtime: Runtime, who: Identity) -> dict[str, Any]:
-    """`{user: {id, name, role}, role, settings, csrf_token}`; no CSRF token for bearers, who need none."""
+    """`{user: {id, name, role}, role, settings, limits, csrf_token}`; no CSRF token for bearers, who need none."""
     with runtime.db.read() as session:
         user = session.get_one(User, who.user_id)
         return {
             "user": {"id": user.id, "name": user.name, "role": user.role},
             "role": user.role,
             "settings": user.settings,
+            "limits": {
+                "upload_max_bytes": runtime.settings.upload_max,
+                "project_quota_bytes": runtime.settings.project_quota,
+            },
             "csrf_token": who.csrf,
         }
 

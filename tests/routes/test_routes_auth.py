@@ -42,6 +42,7 @@ def test_a_code_signs_programs_in_too(nobody: Api, instance: Instance) -> None:
     code = auth.make_login_code(instance.runtime.db)
     me = ok(nobody.post("/api/auth/login", {"code": code}))
     assert (me["user"]["name"], me["role"], me["settings"]) == ("Owner", "admin", {})
+    assert me["limits"]["upload_max_bytes"] == instance.runtime.settings.upload_max
     assert ok(nobody.get("/api/auth/me"))["csrf_token"] == me["csrf_token"]
 
 

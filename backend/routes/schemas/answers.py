@@ -48,6 +48,7 @@ class Me(Answer):
     user: User
     role: str
     settings: dict[str, Any]
+    limits: dict[str, int]
     csrf_token: str | None
 
 

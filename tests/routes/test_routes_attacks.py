@@ -1,0 +1,110 @@
+"""Hostile requests: odd JSON, other sites' pages, wrong codes, odd ranges. Nothing breaks, and nothing stays broken."""
+
+import json
+from typing import Any
+
+import pytest
+from flask import Flask
+from routes_client import BASE, Api, ok, problem
+
+from backend.app import Instance
+from backend.services import auth
+
+JSON = "application/json"
+
+
+def _send(api: Api, method: str, path: str, text: str) -> Any:
+    return api.open(method, path, data=text.encode(), content_type=JSON)
+
+
+# ---------------------------------------------------------------- JSON
+def test_a_number_that_overflows_is_refused_and_spoils_nothing(api: Api) -> None:
+    problem(_send(api, "PATCH", "/api/auth/me", '{"settings":{"a":1e999}}'), 400, "bad_request")
+    problem(_send(api, "POST", "/api/admin/providers", '{"name":"p","options":{"a":-1e999}}'), 400, "bad_request")
+    ok(api.get("/api/auth/me"))
+    ok(api.get("/api/admin/providers"))
+
+
+@pytest.mark.parametrize("depth", [150, 500, 980, 20_000])
+@pytest.mark.parametrize("opening, closing", ["[]", ('{"a":', "}")])
+def test_deep_nesting_is_refused_before_anything_walks_it(api: Api, depth: int, opening: str, closing: str) -> None:
+    text = '{"arguments":{"expression":' + opening * depth + "1" + closing * depth + "}}"
+    problem(_send(api, "POST", "/api/tools/calculator/execute", text), 400, "bad_request")
+
+
+def test_wide_json_is_not_deep(api: Api) -> None:
+    settings = {"rows": [[{}] for _ in range(500)]}
+    assert ok(api.patch("/api/auth/me", {"settings": settings}))["settings"] == settings
+
+
+# ---------------------------------------------------------------- sign-in
+def test_looking_at_a_link_does_not_use_it_up(app: Flask, instance: Instance, nobody: Api) -> None:
+    path = f"/auth/{auth.make_login_code(instance.runtime.db)}"
+    assert nobody.open("HEAD", path).status_code == 405
+    assert nobody.open("OPTIONS", path).status_code == 200
+    assert nobody.get(path).status_code == 303
+
+
+def test_wrong_codes_cannot_keep_the_owner_out(instance: Instance, nobody: Api) -> None:
+    wrong = [nobody.post("/api/auth/login", {"code": "wrong"}).status_code for _ in range(8)]
+    assert wrong[-1] == 429
+    ok(nobody.post("/api/auth/login", {"code": auth.make_login_code(instance.runtime.db)}))
+
+
+@pytest.mark.parametrize(
+    "site, mode, dest, allowed",
+    [
+        ("cross-site", "no-cors", "image", False),
+        ("same-site", "no-cors", "script", False),
+        ("cross-site", "navigate", "iframe", False),
+        ("cross-site", "cors", "empty", False),
+        ("cross-site", "navigate", "document", True),
+        ("same-origin", "cors", "empty", True),
+        ("none", "navigate", "document", True),
+    ],
+)
+def test_pages_of_other_sites_load_nothing_from_here(api: Api, site: str, mode: str, dest: str, allowed: bool) -> None:
+    headers = {"Sec-Fetch-Site": site, "Sec-Fetch-Mode": mode, "Sec-Fetch-Dest": dest}
+    answer = api.open("GET", "/api/auth/me", headers=headers)
+    if allowed:
+        ok(answer)
+    else:
+        problem(answer, 403, "forbidden")
+
+
+def test_a_session_is_a_new_one_whatever_cookie_was_there(app: Flask, instance: Instance) -> None:
+    client, name = app.test_client(), auth.cookie_name(instance.runtime)
+    client.set_cookie(name, "planted", domain="127.0.0.1")
+    assert client.get("/api/auth/me", base_url=BASE).status_code == 401
+    client.get(f"/auth/{auth.make_login_code(instance.runtime.db)}", base_url=BASE)
+    cookie = client.get_cookie(name, domain="127.0.0.1")
+    assert cookie is not None and cookie.value != "planted"
+    assert client.get("/api/auth/me", base_url=BASE).status_code == 200
+
+
+# ---------------------------------------------------------------- ranges
+@pytest.mark.parametrize(
+    "asked, status, body",
+    [
+        ("bytes=2-4", 206, b"234"),
+        ("bytes=-3", 206, b"789"),
+        ("bytes=-99999999999999999999", 206, b"0123456789"),
+        ("bytes=5-" + "9" * 30, 206, b"56789"),
+        ("bytes=10-", 416, None),
+        ("bytes=-0", 416, None),
+        ("bytes=5-2", 200, b"0123456789"),
+        ("bytes=" + "9" * 5000 + "-", 200, b"0123456789"),
+        ("bytes=" + ",".join(["0-"] * 500), 200, b"0123456789"),
+        ("items=0-1", 200, b"0123456789"),
+        ("bytes=a-b", 200, b"0123456789"),
+    ],
+)
+def test_a_range_that_makes_no_sense_is_none(api: Api, asked: str, status: int, body: bytes | None) -> None:
+    path = f"/api/projects/{api.project()}/files/content?path=a.txt"
+    api.put(path, b"0123456789")
+    answer = api.open("GET", path, headers={"Range": asked})
+    assert answer.status_code == status
+    if body is None:
+        assert json.loads(answer.data)["code"] == "range_not_satisfiable"
+    else:
+        assert answer.data == body
