@@ -26,7 +26,7 @@ def test_a_number_that_overflows_is_refused_and_spoils_nothing(api: Api) -> None
 
 
 @pytest.mark.parametrize("depth", [150, 500, 980, 20_000])
-@pytest.mark.parametrize("opening, closing", ["[]", ('{"a":', "}")])
+@pytest.mark.parametrize(("opening", "closing"), ["[]", ('{"a":', "}")])
 def test_deep_nesting_is_refused_before_anything_walks_it(api: Api, depth: int, opening: str, closing: str) -> None:
     text = '{"arguments":{"expression":' + opening * depth + "1" + closing * depth + "}}"
     problem(_send(api, "POST", "/api/tools/calculator/execute", text), 400, "bad_request")
@@ -52,7 +52,7 @@ def test_wrong_codes_cannot_keep_the_owner_out(instance: Instance, nobody: Api) 
 
 
 @pytest.mark.parametrize(
-    "site, mode, dest, allowed",
+    ("site", "mode", "dest", "allowed"),
     [
         ("cross-site", "no-cors", "image", False),
         ("same-site", "no-cors", "script", False),
@@ -78,13 +78,14 @@ def test_a_session_is_a_new_one_whatever_cookie_was_there(app: Flask, instance: 
     assert client.get("/api/auth/me", base_url=BASE).status_code == 401
     client.get(f"/auth/{auth.make_login_code(instance.runtime.db)}", base_url=BASE)
     cookie = client.get_cookie(name, domain="127.0.0.1")
-    assert cookie is not None and cookie.value != "planted"
+    assert cookie is not None
+    assert cookie.value != "planted"
     assert client.get("/api/auth/me", base_url=BASE).status_code == 200
 
 
 # ---------------------------------------------------------------- ranges
 @pytest.mark.parametrize(
-    "asked, status, body",
+    ("asked", "status", "body"),
     [
         ("bytes=2-4", 206, b"234"),
         ("bytes=-3", 206, b"789"),

@@ -1,5 +1,6 @@
 """Signing in, tokens, and the checks before every request."""
 
+from dataclasses import replace
 from datetime import timedelta
 
 import pytest
@@ -134,6 +135,27 @@ def test_the_origin_is_checked_with_its_port(api: Api, origin: str, allowed: boo
         assert answer.status_code == 201
     else:
         problem(answer, 403, "forbidden")
+
+
+def test_a_public_url_names_one_more_host_and_origin(app: Flask, api: Api, instance: Instance) -> None:
+    instance.runtime.settings = replace(instance.runtime.settings, public_url="https://Work.example")
+    for host, status in (
+        ("work.example", 200),
+        ("work.example:443", 200),
+        ("work.example:80", 400),
+        ("x.work.example", 400),
+    ):
+        assert api.open("GET", "/api/projects", headers={"Host": host}).status_code == status
+    for origin, status in (
+        ("https://work.example", 201),
+        ("http://work.example", 403),
+        ("https://work.example:444", 403),
+    ):
+        answer = api.post("/api/projects", {"name": "x"}, headers={"Host": "work.example", "Origin": origin})
+        assert answer.status_code == status
+    code = auth.make_login_code(instance.runtime.db)
+    signed_in = app.test_client().get(f"/auth/{code}", base_url=BASE, headers={"Host": "work.example"})
+    assert "Secure" in signed_in.headers["Set-Cookie"]
 
 
 def test_every_address_of_the_api_asks_for_a_sign_in(app: Flask, nobody: Api) -> None:

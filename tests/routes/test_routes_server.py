@@ -3,7 +3,6 @@
 import http.client
 import json
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 from support.server import TOKEN, Server
