@@ -6,6 +6,7 @@ from typing import Any
 
 import json_repair
 
+from .. import strict_json
 from ..errors import InvalidArguments
 from .core import JsonObject
 
@@ -13,7 +14,7 @@ MAX_REPAIR_CHARACTERS = 20_000
 SHOWN_CHARACTERS = 200
 HOW_TO_CALL = 'Send the arguments as one JSON object, for example {"name": "value"}.'
 
-_decoder = json.JSONDecoder(strict=False)  # a raw line break inside a string has only one reading
+_decoder = strict_json.decoder(strict=False)  # a raw line break inside a string has only one reading
 
 
 def read_arguments(raw: Any, *, may_repair: bool) -> JsonObject:
@@ -38,20 +39,37 @@ def read_arguments(raw: Any, *, may_repair: bool) -> JsonObject:
 
 def _from_text(text: str, may_repair: bool) -> Any:
     try:
-        if text[:1] == "{":
-            value, end = _decoder.raw_decode(text)
-            if end == len(text):
-                return value
-        return _decoder.decode(text)
+        value = _decoded(text)
     except RecursionError:
-        raise InvalidArguments("The arguments are nested too deeply.", suggestion=HOW_TO_CALL) from None
+        raise _too_deep() from None
     except ValueError as error:
         if not text.strip():
             return {}
         repaired = _repaired(text) if may_repair and len(text) <= MAX_REPAIR_CHARACTERS else None
         if repaired is None:
             raise InvalidArguments(f"The arguments are not valid JSON: {error}.", suggestion=HOW_TO_CALL) from None
-        return repaired
+        value = repaired
+    _check_depth(text, value)
+    return value
+
+
+def _decoded(text: str) -> Any:
+    if text[:1] == "{":
+        value, end = _decoder.raw_decode(text)
+        if end == len(text):
+            return value
+    return _decoder.decode(text)
+
+
+def _check_depth(text: str, value: Any) -> None:
+    try:
+        strict_json.check_depth(text, value)
+    except ValueError:
+        raise _too_deep() from None
+
+
+def _too_deep() -> InvalidArguments:
+    return InvalidArguments("The arguments are nested too deeply.", suggestion=HOW_TO_CALL)
 
 
 def _repaired(text: str) -> JsonObject | None:
@@ -62,16 +80,28 @@ def _repaired(text: str) -> JsonObject | None:
             value = read(text.strip())
         except (ValueError, SyntaxError, RecursionError, MemoryError):
             continue
-        if isinstance(value, dict) and all(isinstance(key, str) for key in value):
+        if isinstance(value, dict) and all(isinstance(key, str) for key in value) and _is_json(value):
             return value
     return None
 
 
+def _is_json(value: JsonObject) -> bool:
+    """False for what a Python literal can hold and JSON cannot: sets, bytes, NaN."""
+    try:
+        json.dumps(value, allow_nan=False)
+    except (TypeError, ValueError, RecursionError):
+        return False
+    return True
+
+
 def _copied(value: Any) -> Any:
     try:
-        return json.loads(json.dumps(value))
+        text = json.dumps(value, allow_nan=False)
+        copy = _decoder.decode(text)
     except (TypeError, ValueError, RecursionError):
         raise InvalidArguments("The arguments hold values that JSON cannot carry.", suggestion=HOW_TO_CALL) from None
+    _check_depth(text, copy)
+    return copy
 
 
 def _inner_object(text: str) -> Any:
@@ -79,6 +109,7 @@ def _inner_object(text: str) -> Any:
         value = _decoder.decode(text) if text.strip() else {}
     except (ValueError, RecursionError):
         return text
+    _check_depth(text, value)
     return value if isinstance(value, dict) else text
 
 
