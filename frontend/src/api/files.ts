@@ -1,5 +1,5 @@
 import { api, send, urlOf } from './client'
-import type { FileChange, FileEntry, Page } from './types'
+import type { FileChange, FileEntry, FileMatches, Page } from './types'
 
 const base = (projectId: string) => `/api/projects/${projectId}`
 
@@ -28,10 +28,25 @@ export async function writeText(projectId: string, path: string, text: string, e
   const response = await send('PUT', contentUrl(projectId, path), { body: text, headers })
   return response.headers.get('ETag')
 }
+/** An empty file; refused (412) if there is one already. */
+export async function createEmpty(projectId: string, path: string): Promise<string> {
+  await send('PUT', contentUrl(projectId, path), { body: '', headers: { 'Content-Type': 'application/octet-stream', 'If-None-Match': '*' } })
+  return path
+}
 export const deleteFile = (projectId: string, path: string) => api.delete(contentUrl(projectId, path))
 export const moveFile = (projectId: string, path: string, newPath: string) =>
   api.patch<FileEntry>(urlOf(`${base(projectId)}/files`, { path }), { new_path: newPath })
 export const makeFolder = (projectId: string, path: string) => api.post<FileEntry>(`${base(projectId)}/directories`, { path })
-export const listChanges = (projectId: string, query: { path?: string; run_id?: string; cursor?: string }) =>
+export const listChanges = (projectId: string, query: { path?: string; run_id?: string; cursor?: string; limit?: number }) =>
   api.get<Page<FileChange>>(`${base(projectId)}/changes`, query)
 export const revertChange = (projectId: string, id: string) => api.post<FileChange>(`${base(projectId)}/changes/${id}/revert`)
+/** One change with its unified diff; null for contents that are no text, or too large. */
+export const getChange = (projectId: string, id: string) => api.get<FileChange & { diff: string | null }>(`${base(projectId)}/changes/${id}`)
+export const searchFiles = (projectId: string, query: { query: string; path?: string; case_sensitive?: boolean }, signal?: AbortSignal) =>
+  api.post<FileMatches>(`${base(projectId)}/files/search`, query, { signal })
+/** What a file held before a change. */
+export const readBefore = async (projectId: string, id: string): Promise<Blob> =>
+  (await send('GET', `${base(projectId)}/changes/${id}/content`, { headers: { Accept: '*/*' } })).blob()
+export async function writeBlob(projectId: string, path: string, content: Blob): Promise<void> {
+  await send('PUT', contentUrl(projectId, path), { body: content, headers: { 'Content-Type': 'application/octet-stream' } })
+}

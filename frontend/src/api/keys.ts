@@ -18,5 +18,7 @@ export const keys = {
   fileList: (projectId: string, path: string) => ['files', projectId, 'list', path] as const,
   fileContent: (projectId: string, path: string) => ['files', projectId, 'content', path] as const,
   fileChanges: (projectId: string, path: string) => ['files', projectId, 'changes', path] as const,
+  fileChange: (projectId: string, id: string) => ['files', projectId, 'change', id] as const,
+  fileSearch: (projectId: string, query: object) => ['files', projectId, 'search', query] as const,
   search: (text: string) => ['search', text] as const,
 }

@@ -193,7 +193,15 @@ export interface FileChange {
   after_size: number | null
   run_id: string | null
   user_id: string | null
+  reverted_at?: string | null
   created_at: string
+}
+
+export interface FileMatches {
+  items: { path: string; line: number; column?: number; text: string }[]
+  files?: number
+  /** Why there may be more; null when everything was looked at. */
+  incomplete: string | null
 }
 
 export interface JsonSchema {

@@ -16,8 +16,8 @@ function flatten(tree: object, prefix = ''): Map<string, string> {
 const placeholders = (text: string) => [...new Set(text.match(/\{\w+\}/g) ?? [])].sort().join()
 
 const load = (files: Record<string, object>) => Object.fromEntries(Object.entries(files).map(([path, tree]) => [path.split('/').at(-1)!.slice(0, -5), tree]))
-const english = flatten(load(import.meta.glob<object>('./en/*.json', { eager: true, import: 'default' })))
-const chinese = flatten(load(import.meta.glob<object>('./zh-CN/*.json', { eager: true, import: 'default' })))
+const english = flatten(load(import.meta.glob<object>('./en/**/*.json', { eager: true, import: 'default' })))
+const chinese = flatten(load(import.meta.glob<object>('./zh-CN/**/*.json', { eager: true, import: 'default' })))
 
 describe('the two languages', () => {
   it('have the same keys', () => {

@@ -7,3 +7,11 @@ export function saveText(name: string, text: string): void {
   link.click()
   setTimeout(() => URL.revokeObjectURL(url), 1_000)
 }
+
+/** Lets the browser download an address of the server under a name. */
+export function saveUrl(url: string, name: string): void {
+  const link = document.createElement('a')
+  link.href = url
+  link.download = name
+  link.click()
+}

@@ -1,7 +1,12 @@
+import type { Component } from 'vue'
 import { createRouter, createWebHistory, type Router, type RouteRecordRaw } from 'vue-router'
 import { ApiError } from '@/api/problem'
 import { whenSignedOut } from '@/api/client'
 import { loadSession } from '@/composables/useSession'
+import { loadPageMessages } from '@/i18n'
+
+/** A page beside the conversation: its messages come along. */
+const page = (load: () => Promise<unknown>) => () => Promise.all([load(), loadPageMessages()]).then(([view]) => view as { default: Component })
 
 /** Every page, lazily loaded. A page that is not built yet is absent; links ask router.hasRoute(name). */
 export const routes: RouteRecordRaw[] = [
@@ -10,6 +15,7 @@ export const routes: RouteRecordRaw[] = [
   { path: '/search', name: 'search', component: () => import('@/views/SearchView.vue'), meta: { title: 'shell.searchConversations' } },
   { path: '/p/:id/c/:cid', name: 'project-conversation', component: () => import('@/views/ConversationView.vue'), meta: { fixed: true } },
   { path: '/c/:cid', name: 'conversation', component: () => import('@/views/ConversationView.vue'), meta: { fixed: true } },
+  { path: '/p/:id/files', name: 'files', component: page(() => import('@/views/FilesView.vue')), meta: { title: 'shell.files' } },
   { path: '/:rest(.*)*', name: 'not-found', component: () => import('@/views/NotFoundView.vue'), meta: { title: 'state.notFoundTitle' } },
 ]
 

@@ -1,0 +1,64 @@
+import { useQueryClient } from '@tanstack/vue-query'
+import { toValue, type MaybeRefOrGetter } from 'vue'
+import { useI18n } from 'vue-i18n'
+import * as api from '@/api/files'
+import { keys } from '@/api/keys'
+import type { FileChange, FileEntry } from '@/api/types'
+import { isInside, nameOf } from '@/lib/paths'
+import { useToasts } from '@/stores/toasts'
+import { useErrorText } from './useErrorText'
+
+const CHANGES_ASKED = 200
+
+/** The changes that one deletion made, newest first: the folder itself and all that was in it. */
+export function deletionOf(changes: FileChange[], path: string): FileChange[] {
+  const first = changes.findIndex((change) => change.action === 'delete' && change.path === path)
+  if (first < 0) return []
+  const rest = changes.slice(first)
+  const end = rest.findIndex((change) => change.action !== 'delete' || !isInside(change.path, path))
+  return end < 0 ? rest : rest.slice(0, end)
+}
+
+/** Make, move and delete files; each says what it did, and deleting and moving can be taken back. */
+export function useFileActions(projectId: MaybeRefOrGetter<string>) {
+  const client = useQueryClient()
+  const toasts = useToasts()
+  const words = useErrorText()
+  const { t } = useI18n()
+  const id = () => toValue(projectId)
+  const refresh = () => client.invalidateQueries({ queryKey: keys.files(id()) })
+
+  async function attempt<Answer>(act: () => Promise<Answer>): Promise<Answer | null> {
+    try {
+      const answer = await act()
+      await refresh()
+      return answer
+    } catch (error) {
+      toasts.fail(words(error))
+      return null
+    }
+  }
+  async function undelete(path: string): Promise<void> {
+    await attempt(async () => {
+      const { items } = await api.listChanges(id(), { limit: CHANGES_ASKED })
+      for (const change of deletionOf(items, path)) await api.revertChange(id(), change.id)
+    })
+  }
+  async function remove(entry: Pick<FileEntry, 'path'>): Promise<boolean> {
+    const done = await attempt(async () => {
+      await api.deleteFile(id(), entry.path)
+      return true
+    })
+    if (done) toasts.undoable(t('filesPage.deleted', { name: nameOf(entry.path) }), t('common.undo'), () => void undelete(entry.path))
+    return Boolean(done)
+  }
+  async function move(from: string, to: string): Promise<boolean> {
+    const moved = await attempt(() => api.moveFile(id(), from, to))
+    if (moved) toasts.undoable(t('filesPage.moved', { path: to }), t('common.undo'), () => void attempt(() => api.moveFile(id(), to, from)))
+    return Boolean(moved)
+  }
+  const makeFolder = (path: string) => attempt(() => api.makeFolder(id(), path))
+  /** An empty file; refused if the name is taken. */
+  const makeFile = (path: string) => attempt(() => api.createEmpty(id(), path))
+  return { remove, move, makeFolder, makeFile, refresh }
+}

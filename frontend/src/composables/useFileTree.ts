@@ -1,0 +1,56 @@
+import { useQueries } from '@tanstack/vue-query'
+import { computed, ref, toValue, watch, type MaybeRefOrGetter } from 'vue'
+import { listFiles } from '@/api/files'
+import { keys } from '@/api/keys'
+import type { FileEntry, Page } from '@/api/types'
+import { crumbsOf } from '@/lib/paths'
+
+export interface TreeNode extends Pick<FileEntry, 'name' | 'path' | 'type'> {
+  children?: TreeNode[]
+}
+
+const KEY = 'nanoclaw.tree.'
+const MOST_OPEN = 60
+
+function stored(projectId: string): string[] {
+  try {
+    return JSON.parse(localStorage.getItem(KEY + projectId) ?? '[]') as string[]
+  } catch {
+    return []
+  }
+}
+
+/** Folders before files, then by name. */
+export const inOrder = (entries: FileEntry[]): FileEntry[] => [...entries].sort((a, b) => Number(b.type === 'dir') - Number(a.type === 'dir') || a.name.localeCompare(b.name))
+
+/** The tree of a project's files; a folder is asked for when it is unfolded. What is unfolded is kept. */
+export function useFileTree(projectId: MaybeRefOrGetter<string>, shown: MaybeRefOrGetter<string>) {
+  const open = ref<string[]>(stored(toValue(projectId)))
+  watch(open, (paths) => localStorage.setItem(KEY + toValue(projectId), JSON.stringify(paths.slice(-MOST_OPEN))))
+  // The way to what is shown is always unfolded.
+  watch(
+    () => toValue(shown),
+    (path) => {
+      const missing = crumbsOf(path).map((crumb) => crumb.path).filter((crumb) => !open.value.includes(crumb))
+      if (missing.length) open.value = [...open.value, ...missing]
+    },
+    { immediate: true },
+  )
+  const folders = computed(() => ['', ...open.value])
+  const lists = useQueries({
+    queries: computed(() =>
+      folders.value.map((path) => ({
+        queryKey: [...keys.fileList(toValue(projectId), path), 'tree'],
+        queryFn: () => listFiles(toValue(projectId), path),
+        retry: false,
+      })),
+    ),
+  })
+  const byFolder = computed(() => new Map(folders.value.map((path, index) => [path, (lists.value[index]?.data as Page<FileEntry> | undefined)?.items])))
+  function nodesOf(folder: string): TreeNode[] {
+    return inOrder(byFolder.value.get(folder) ?? []).map(({ name, path, type }) => ({ name, path, type, ...(type === 'dir' ? { children: nodesOf(path) } : {}) }))
+  }
+  const nodes = computed(() => nodesOf(''))
+  const loading = computed(() => lists.value[0]?.isPending ?? true)
+  return { nodes, open, loading }
+}
