@@ -28,6 +28,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
 GATE_LIMIT_SECONDS = 60.0
+POLL_SECONDS = 0.01  # how soon a stop is noticed: every test pays it once
 TOOL_NAME = re.compile(r"[a-zA-Z0-9_-]{1,64}")
 ROLES = {"system", "developer", "user", "assistant", "tool"}
 
@@ -213,7 +214,7 @@ class ModelServer:
         self._stopped = threading.Event()
         handler = type("Handler", (_Handler,), {"scripted": self})
         self._http = _Http(("127.0.0.1", 0), handler)
-        self._thread = threading.Thread(target=self._http.serve_forever, args=(0.05,), daemon=True)
+        self._thread = threading.Thread(target=self._http.serve_forever, args=(POLL_SECONDS,), daemon=True)
 
     @property
     def url(self) -> str:
