@@ -81,6 +81,8 @@ class ResultCache:
 
     def stale(self, key: Hashable) -> Entry | None:
         """A result of any age that no write has overtaken, or None."""
+        if key not in self._entries:  # one step of the interpreter: safe without the lock
+            return None
         with self._lock:
             entry = self._entries.get(key)
             if entry is None:
