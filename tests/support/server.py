@@ -80,7 +80,7 @@ class Server:
             try:
                 if self.session.get(f"{self.url}/healthz", timeout=2).ok:
                     return
-            except requests.ConnectionError:
+            except (requests.ConnectionError, requests.Timeout):
                 if self._process.poll() is not None:
                     break
                 time.sleep(0.02)
@@ -122,6 +122,20 @@ class Server:
         """The process id of the running server."""
         assert self._process is not None
         return self._process.pid
+
+    def login_link(self) -> str:
+        """A fresh sign-in link, as `run.py link` prints it."""
+        argv = [sys.executable, "-m", "backend.cli", "link"]
+        done = subprocess.run(
+            argv,
+            cwd=self.instance.parent,
+            env=dict(self.environment()),
+            capture_output=True,
+            text=True,
+            check=True,
+            timeout=30,
+        )
+        return done.stdout.strip()
 
     # ---------------------------------------------------------------- the API
     def call(self, method: str, path: str, expect: int | None = None, **kw: Any) -> Any:

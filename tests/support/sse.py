@@ -8,7 +8,7 @@ from typing import Any
 def read_events(response: Any) -> Iterator[tuple[int, str, dict]]:
     """(id, event, data) of each event; comments are passed over."""
     seq, kind, data = 0, "", []
-    for raw in response.iter_lines(chunk_size=1):
+    for raw in response.iter_lines(chunk_size=None):
         line = raw.decode("utf-8")
         if not line:
             if data:
