@@ -46,7 +46,7 @@ class Anthropic(ServerProvider):
             **settings.headers,
         }
         if settings.api_key:
-            self._head[settings.key_header or "x-api-key"] = settings.api_key
+            self._head[settings.key_header or "x-api-key"] = settings.api_key.strip()
 
     def _url(self) -> str:
         return self._endpoint
@@ -185,6 +185,7 @@ class MessageReader:
         self.ended = False
         self.finish_reason: FinishReason | None = None
         self.events = 0
+        self.went_on = False
         self._secret = secret
         self._reader = EventReader()
         self._blocks: dict[int, JsonObject] = {}

@@ -29,9 +29,9 @@ class Deadline:
         if self._idle is not None:
             self._idle_end = time.monotonic() + self._idle
 
-    def shorten(self, seconds: float) -> None:
-        """Wait at most this long from now on."""
-        self._end = min(self._end, time.monotonic() + seconds)
+    def expect_end(self, seconds: float) -> None:
+        """What matters has arrived: wait only this long for more."""
+        self._idle_end = min(self._idle_end, time.monotonic() + seconds)
 
     def left(self) -> float:
         """Seconds left, more than zero; ModelTimeout when there are none."""

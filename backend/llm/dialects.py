@@ -46,15 +46,19 @@ def read_markup(text: str, names: Collection[str]) -> Markup | None:
 
 
 def read_bare(text: str, names: Collection[str]) -> tuple[TextCall, ...]:
-    """The calls of an answer that is nothing but calls: JSON, or Python calls; empty if it is anything else."""
+    """The calls of an answer that is nothing but calls: JSON, or a list of Python calls; empty if it is anything else.
+
+    A lone `name(…)` is how people write about a call, so it is none.
+    """
     body = text.strip()
-    fence = re.fullmatch(r"```\w*\s*(.*?)\s*```", body, re.DOTALL)
-    body = fence.group(1).strip() if fence else body
+    fence = re.fullmatch(r"```(\w*)\s*(.*?)\s*```", body, re.DOTALL)
+    language, body = (fence.group(1), fence.group(2).strip()) if fence else ("", body)
     if body[:1] in ("{", "["):
         calls, end = _json_calls(body, names, bare=True)
         if calls and not body[end:].strip():
             return calls
-    return _pythonic(body, names)
+    python = language == "tool_code" or body[:1] == "[" or "default_api." in body
+    return _pythonic(body, names) if python else ()
 
 
 # ---------------------------------------------------------------- JSON

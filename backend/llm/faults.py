@@ -209,9 +209,7 @@ def error_for(complaint: Complaint, headers: Mapping[str, str], secret: str = ""
     if _is_quota(status, complaint, wait):
         return ModelQuotaExceeded(_say("The provider reports that the account's quota or credit is used up", status, said),
                                   suggestion="Check the plan and billing at the provider, or choose another model.")  # fmt: skip
-    if status in (413, 414) or (
-        status in (None, 400, 403, 422, 429, 500, 503) and _CONTEXT.search(words) and status != 403
-    ):
+    if _is_too_long(status, words):
         return ContextTooLong(_say("The conversation is longer than the model can take", status, said))
     if _FILTER.search(words) and status in (None, 400, 403, 422, 451, 500):
         return ContentFiltered(_say("The provider's content filter stopped the request", status, said))
@@ -230,6 +228,13 @@ def error_for(complaint: Complaint, headers: Mapping[str, str], secret: str = ""
     if status is None:
         return _transient(status, said, wait)
     return ModelRefusedRequest(_say("The provider refused the request", status, said))
+
+
+def _is_too_long(status: int | None, words: str) -> bool:
+    if status == 429:
+        # A limit of tokens a minute sounds much the same; only a single request over it is too long.
+        return bool(re.search(r"request too large|context (length|window)|maximum context", words, re.IGNORECASE))
+    return status in (413, 414) or (status in (None, 400, 422, 500, 503) and bool(_CONTEXT.search(words)))
 
 
 def _is_quota(status: int | None, complaint: Complaint, wait: float | None) -> bool:

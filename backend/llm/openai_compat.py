@@ -75,7 +75,7 @@ class OpenAICompatible(ServerProvider):
             "User-Agent": USER_AGENT,
             **self.settings.headers,
         }
-        key, name = self.settings.api_key, self.settings.key_header
+        key, name = self.settings.api_key.strip(), self.settings.key_header
         if key:
             headers[name or "Authorization"] = key if name else f"Bearer {key}"
         return headers

@@ -52,11 +52,12 @@ class ServerSettings:
 
 
 class Reader(Protocol):
-    """Reads one answer; see wire.ReplyReader."""
+    """Reads one answer; see wire.ReplyReader. `went_on`: there was more after the finish reason."""
 
     ended: bool
     finish_reason: FinishReason | None
     events: int
+    went_on: bool
 
     @property
     def text(self) -> str:
@@ -240,8 +241,8 @@ class ServerProvider:
                 if reader.events != events:
                     events = reader.events
                     deadline.event()
-                    if reader.finish_reason:
-                        deadline.shorten(AFTER_FINISH_SECONDS)
+                    if reader.finish_reason and not reader.went_on:
+                        deadline.expect_end(AFTER_FINISH_SECONDS)
         except ModelTimeout:
             if not reader.finish_reason:
                 raise

@@ -236,7 +236,9 @@ def _request_bytes(parts: SplitResult, exchange: Exchange, proxy: Proxy | None) 
     host = parts.netloc.rpartition("@")[2]
     forward = proxy is not None and parts.scheme == "http"
     lines = [f"{exchange.method} {f'http://{host}{path}' if forward else path} HTTP/1.1", f"Host: {host}"]
-    lines += [f"{name}: {value}" for name, value in exchange.headers.items()]
+    lines += [f"{name}: {value.strip()}" for name, value in exchange.headers.items()]
+    if any("\n" in line or "\r" in line for line in lines):
+        raise ModelError("The provider's key, address or headers hold a line break; enter them anew.")
     if proxy is not None and forward:
         lines += proxy.header_lines()
     lines += [f"Content-Length: {len(exchange.body)}", "", ""]

@@ -50,12 +50,16 @@ class ReadOptions:
 
 
 class ReplyReader:
-    """Reads one answer. `ended` is set by the end marker, `finish_reason` as soon as the server has said it."""
+    """Reads one answer. `ended` is set by the end marker, `finish_reason` as soon as the server has said it.
+
+    `went_on` tells that more came after the finish reason.
+    """
 
     def __init__(self, options: ReadOptions) -> None:
         self.ended = False
         self.finish_reason: FinishReason | None = None
         self.events = 0
+        self.went_on = False
         self._options = options
         self._reader = EventReader()
         self._think = ThinkSplitter(options.in_thought)
@@ -188,6 +192,10 @@ class ReplyReader:
         delta, message = choice.get("delta"), choice.get("message")
         if isinstance(delta, dict):
             self._streamed = True
+            # Some say "stop" in every chunk: then it is no sign of the end.
+            self.went_on = self.went_on or bool(
+                self.finish_reason and (delta.get("content") or delta.get("tool_calls"))
+            )
             self._take_message(delta, whole=False)
         if isinstance(message, dict) and not (isinstance(delta, dict) and delta):
             self._take_message(message, whole=True)

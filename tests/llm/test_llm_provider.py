@@ -790,5 +790,30 @@ def test_thinking_is_switched_as_the_provider_wants(
     assert model_server.requests()[0].body["enable_thinking"] is sent
 
 
+@pytest.mark.parametrize("key", ["sk-1\nX-Evil: 1", "sk\r\n\r\nGET /"])
+def test_a_key_with_a_line_break_is_never_sent(model_server: ModelServer, key: str) -> None:
+    with pytest.raises(ModelError, match="line break"):
+        Client(model_server.url, api_key=key).ask()
+    assert model_server.requests() == []
+
+
+def test_blanks_around_a_pasted_key_are_left_out(model_server: ModelServer) -> None:
+    Client(model_server.url, api_key=" sk-pasted\n").ask()
+    assert model_server.requests()[0].headers["authorization"] == "Bearer sk-pasted"
+
+
+def test_many_tokens_a_minute_are_a_rate_limit_and_not_a_long_request(
+    model_server: ModelServer, client: Client
+) -> None:
+    body = {
+        "error": {
+            "message": "Rate limit exceeded: more than the maximum of 10000 tokens per minute",
+            "code": "rate_limit_exceeded",
+        }
+    }
+    model_server.script("m", [Turn(status=429, body=body), Turn(text="ok")])
+    assert client.ask().text == "ok"
+
+
 def test_the_list_of_models(model_server: ModelServer, client: Client) -> None:
     assert client.provider.list_models() == ["scripted-model"]

@@ -334,6 +334,11 @@ def test_tool_calls_as_reason_without_calls_is_a_stop() -> None:
 
 def test_a_finish_reason_in_every_chunk_ends_nothing() -> None:
     assert read(chunk({"content": "a"}, "stop") + chunk({"content": "b"}, "stop") + DONE).text == "ab"
+    reader = ReplyReader(ReadOptions())
+    reader.feed(chunk({"content": "a"}, "stop"))
+    assert not reader.went_on
+    reader.feed(chunk({"content": "b"}, "stop"))
+    assert reader.went_on
 
 
 @pytest.mark.parametrize("finish", [None, ""])
@@ -639,7 +644,6 @@ TEXT_CALLS: dict[str, str] = {
     "bare list": f'[{{"name": "calculator", "arguments": {SUM}}}]',
     "bare, fenced": f'```json\n{{"name": "calculator", "arguments": {SUM}}}\n```',
     "bare python": '[calculator(expression="1+2")]',
-    "python call": "calculator(expression='1+2')",
     "tool_code": "```tool_code\nprint(default_api.calculator(expression='1+2'))\n```",
     "qwen coder": "<tool_call>\n<function=calculator>\n<parameter=expression>\n1+2\n</parameter>\n</function>\n</tool_call>",
     "qwen coder, bare": "<function=calculator>\n<parameter=expression>1+2</parameter>\n</function>",
@@ -686,6 +690,8 @@ NO_CALLS = [
     "[1, 2, 3]",
     "```json\n{\"name\": \"Ada\"}\n```",
     "calculator is a tool.",
+    "calculator(expression='1+2')",
+    "```python\ncalculator(expression='1+2')\n```",
     "calculator(1 + 2) is what I would call.",
     "a <b> c [d] {e}",
     "functools[0] is wrong",
