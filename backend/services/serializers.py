@@ -8,6 +8,7 @@ from ..models import Message, Run, Step, ToolCall
 
 JsonObject = dict[str, Any]
 ACTIVE = ("queued", "running", "waiting_approval")
+TITLE_CHARS = 120
 
 
 def call_json(row: ToolCall) -> JsonObject:
@@ -50,9 +51,10 @@ def usage_json(run: Run) -> JsonObject:
 
 
 def run_summary_json(run: Run) -> JsonObject:
-    """RUN as lists show it: without input, output and limits."""
+    """RUN as lists show it: without input, output and limits; `title` is the beginning of the input."""
     return {
         "id": run.id,
+        "title": " ".join(run.input[: 2 * TITLE_CHARS].split())[:TITLE_CHARS],
         "kind": run.kind,
         "status": run.status,
         "stop_reason": run.stop_reason,

@@ -226,9 +226,10 @@ class Usage(Answer):
 
 
 class RunSummary(Answer):
-    """A run as lists show it."""
+    """A run as lists show it; `title` is the beginning of its input."""
 
     id: str
+    title: str
     kind: RunKind
     status: RunStatus
     stop_reason: str | None
