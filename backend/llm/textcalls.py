@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
+from .deltas import tidy_name
 from .think import Place, held_tail
 
 if TYPE_CHECKING:
@@ -56,8 +57,11 @@ _STARTERS = frozenset(tag[0] for tag in _TAGS)
 _BARE = r"""\A\s*(?:```\w*\s*)?(?:
     \[?\s*\{\s*"(?:name|function|tool|tool_name|function_name|type|recipient_name|action)"\s*:
     |\[\s*(?:NAME)\s*\(
-    |(?:print\(\s*)?(?:default_api\.)?(?:NAME)\s*\(
+    |(?:print\(\s*(?:default_api\.)?|default_api\.)(?:NAME)\s*\(
+)|\A\s*```tool_code\s*(?:
+    (?:NAME)\s*\(
 )"""
+_NAMED_OBJECT = re.compile(r"\s*(?:```\w*\s*)?\[?\s*\{\s*\"(?:name|tool_name|function_name)\"\s*:\s*\"([^\"]*)\"")
 _FENCE = re.compile(r"\A```\w*\s*")
 _JSON_BEGINNING = re.compile(r"\[?\s*(?:\{\s*(?:\"\w*\"?\s*)?)?")
 _PYTHON_BEGINNING = re.compile(r"\A\[?\s*(?:print\(\s*)?(?:default_api\.)?")
@@ -126,18 +130,27 @@ class CallTextFilter:
         stripped = self._bare.lstrip()
         if not stripped:
             return ""
-        if self._rules.bare.match(self._bare) or self._may_become_bare(stripped):
+        if (self._rules.bare.match(self._bare) and not self._names_no_tool()) or self._may_become_bare(stripped):
             return ""
         text, self._bare, self._starting = self._bare, "", False
         return text
 
+    def _names_no_tool(self) -> bool:
+        """True for an object whose name is known by now and is no tool's."""
+        named = _NAMED_OBJECT.match(self._bare)
+        return named is not None and tidy_name(named.group(1), self._names) not in self._names
+
     def _may_become_bare(self, stripped: str) -> bool:
         """False as soon as the beginning cannot be that of a call."""
-        body = _FENCE.sub("", stripped)
+        fence = _FENCE.match(stripped)
+        body = stripped[fence.end() :] if fence else stripped
         if _JSON_BEGINNING.fullmatch(body):
             return True
-        head = _PYTHON_BEGINNING.sub("", body).partition("(")[0].rstrip()
-        return any(n.startswith(head) for n in (*self._names, "print", "default_api.", "```"))
+        rest = _PYTHON_BEGINNING.sub("", body)
+        if rest == body and not (fence and "tool_code" in fence.group()):
+            return any(beginning.startswith(body) for beginning in ("print(", "default_api.", "```"))
+        head = rest.partition("(")[0].rstrip()
+        return any(n.startswith(head) for n in (*self._names, "print", "default_api."))
 
     # ------------------------------------------------------------ a call somewhere in the answer
     def _step(self, out: list[str]) -> bool:

@@ -707,6 +707,12 @@ def test_text_that_speaks_of_calls_stays_text(text: str) -> None:
         assert "".join(d.text for d in shown) == text
 
 
+def test_an_object_that_names_no_tool_streams_on() -> None:
+    reader = ReplyReader(ReadOptions(TOOLS))
+    shown = reader.feed(chunk({"content": '{"name": "Ada", '}))
+    assert [d.text for d in shown] == ['{"name": "Ada", ']
+
+
 def test_an_unknown_tool_in_call_markup_is_still_a_call() -> None:
     reply = read(said('<tool_call>{"name": "no_such_tool", "arguments": {}}</tool_call>'))
     assert [(c.name, c.error) for c in reply.tool_calls] == [("no_such_tool", None)]
