@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from net.cases import web_server
 from support.model_server import ModelServer
-from support.server import Server
+from support.server import ROOT, Server
 
 BROWSER_FLAGS = [
     "--no-sandbox",
@@ -92,3 +92,38 @@ def browser() -> Iterator[Any]:
         chromium = playwright.chromium.launch(executable_path=path, args=BROWSER_FLAGS)
         yield chromium
         chromium.close()
+
+
+@pytest.fixture
+def open_page(browser: Any) -> Iterator[Callable[[Server], Any]]:
+    """Open the app signed in, in a context of its own; errors of the page or console, and requests elsewhere, fail the test."""
+    contexts: list[Any] = []
+    troubles: list[str] = []
+
+    def open_one(server: Server, context: Any = None) -> Any:
+        if context is None:
+            context = browser.new_context(viewport={"width": 1440, "height": 900}, locale="en-GB")
+            contexts.append(context)
+        page = context.new_page()
+        page.set_default_timeout(15_000)
+        page.on("pageerror", lambda error: troubles.append(f"page error: {error}"))
+        page.on("console", lambda m: troubles.append(f"console: {m.text}") if m.type == "error" else None)
+        page.on("request", lambda r: None if _own(r.url, server) else troubles.append(f"request to {r.url}"))
+        page.goto(server.login_link())
+        return page
+
+    yield open_one
+    for context in contexts:
+        context.close()
+    assert troubles == []
+
+
+def _own(url: str, server: Server) -> bool:
+    return url.startswith((server.url, "data:", "blob:"))
+
+
+@pytest.fixture(scope="session", autouse=True)
+def built_page() -> None:
+    """The browser tests need the web app's build; `run.py test` makes it."""
+    if not (ROOT / "frontend" / "dist" / "index.html").exists() and os.environ.get("CI"):
+        pytest.fail("the web app is not built: python3 run.py test builds it")

@@ -71,7 +71,9 @@ def test_a_report_is_made_recorded_and_told(
     check_file(server, project_id, run_id)
     check_database(server, run_id, len(events))
     assert model.violations == []
-    assert all({k.lower(): v for k, v in r.headers.items()}["authorization"] == "Bearer sk-test" for r in model.requests())
+    assert all(
+        {k.lower(): v for k, v in r.headers.items()}["authorization"] == "Bearer sk-test" for r in model.requests()
+    )
     system = model.requests()[0].messages[0]["content"]
     assert "Write short reports." in system
 
