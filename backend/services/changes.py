@@ -40,7 +40,7 @@ def show_change(runtime: Runtime, user_id: str, project_id: str, change_id: str)
     with runtime.db.read() as session:
         row = _get(session, user_id, project_id, change_id)
     workspace = open_workspace(runtime, user_id, project_id)
-    return {**change_json(row), "diff": change_diff(workspace, _change(row))}
+    return {**change_json(row), "diff": change_diff(workspace, change_of(row))}
 
 
 def open_before(runtime: Runtime, user_id: str, project_id: str, change_id: str) -> tuple[str, BinaryIO]:
@@ -56,7 +56,7 @@ def revert(runtime: Runtime, user_id: str, project_id: str, change_id: str) -> J
     """Put back what was there before a change. Raises FileTaken when the file was changed since."""
     with runtime.db.read() as session:
         row = _get(session, user_id, project_id, change_id)
-    restore(open_workspace(runtime, user_id, project_id), _change(row))
+    restore(open_workspace(runtime, user_id, project_id), change_of(row))
     with runtime.db.write() as session:
         row = _get(session, user_id, project_id, change_id)
         row.reverted_at = utc_now()
@@ -92,7 +92,8 @@ def _get(session: Session, user_id: str, project_id: str, change_id: str) -> Fil
     return row
 
 
-def _change(row: FileChange) -> Change:
+def change_of(row: FileChange) -> Change:
+    """A stored change as the workspace knows it."""
     return Change(
         project_id=row.project_id, path=row.path, action=cast(Action, row.action), new_path=row.new_path,
         before_hash=row.before_hash, after_hash=row.after_hash, before_size=row.before_size,

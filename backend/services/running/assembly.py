@@ -1,6 +1,6 @@
 """From a run's row to what the engine needs: its spec, its provider, its store."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from sqlalchemy.orm import Session
@@ -8,12 +8,13 @@ from sqlalchemy.orm import Session
 from ...agent.guardrails import GuardrailConfig
 from ...agent.ports import LLMProvider
 from ...agent.types import Message as Turn
-from ...agent.types import RunKind, RunSpec
+from ...agent.types import Resume, RunKind, RunSpec
 from ...errors import NotFound
 from ...models import Conversation, Project, Run, User
 from ..runtime import Runtime
 from . import offers, resuming, transcript
 from .prompt import system_prompt
+from .proving import Scene, prove
 
 OFFLINE_MODEL = "offline"
 SLASHES = ("/", "／")
@@ -34,6 +35,7 @@ class Assembled:
 
 def assemble(runtime: Runtime, run_id: str, again: bool) -> Assembled:
     """Read everything that the run needs in one short session. Raises NotFound or ModelError."""
+    resume = _resume(runtime, run_id) if again else None
     with runtime.db.read() as session:
         run = session.get(Run, run_id)
         if run is None:
@@ -43,7 +45,6 @@ def assemble(runtime: Runtime, run_id: str, again: bool) -> Assembled:
         policy = offers.policies(session, runtime.registry)
         resolved = runtime.catalogue.resolve(_model(run, runtime))
         budget = max(resolved.context_window - ANSWER_TOKENS, LEAST_BUDGET_TOKENS)
-        resume = resuming.load(session, run) if again else None
         spec = RunSpec(
             run_id=run.id,
             kind=_kind(run.kind),
@@ -66,6 +67,17 @@ def assemble(runtime: Runtime, run_id: str, again: bool) -> Assembled:
             resume=resume,
         )
         return Assembled(spec, resolved.provider, run.owner_id, run.conversation_id)
+
+
+def _resume(runtime: Runtime, run_id: str) -> Resume | None:
+    """What the earlier worker left, with the calls that it was at settled where that can be proved."""
+    with runtime.db.read() as session:
+        run = session.get(Run, run_id)
+        if run is None:
+            return None
+        found = resuming.load(session, run)
+    scene = Scene(run_id, run.project_id, run.owner_id)
+    return replace(found, calls=prove(runtime, scene, found.calls))
 
 
 def is_command(text: str, runtime: Runtime) -> bool:

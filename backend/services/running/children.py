@@ -1,16 +1,20 @@
 """The `runs` service of the tools: child runs with rows and a trace of their own."""
 
+from dataclasses import replace
+
 from sqlalchemy import select
 
 from ...agent.children import ChildRequest, ChildRunner
 from ...agent.core import AgentCore
-from ...agent.types import Event, JsonObject, RunOutcome, RunRecord, RunSpec
+from ...agent.types import Event, JsonObject, Record, Resume, RunOutcome, RunRecord, RunSpec
 from ...cancel import CancelToken
 from ...errors import ToolUnavailable
 from ...ids import iso_now, utc_now
 from ...models import Run
 from ...stores.sql import RunPlace, SqlRunStore
+from . import resuming
 from .execution import Execution
+from .proving import Scene, end_open
 
 EPOCH = 1
 INTERRUPTED: JsonObject = {
@@ -36,12 +40,28 @@ class ChildRuns:
     def recover(self) -> None:
         """At start: children that a crash cut off are ended; their parents say what became of the call."""
         with self._execution.runtime.db.read() as session:
-            query = select(Run.id, Run.lease_epoch).where(Run.kind == "child", Run.status == "running")
-            cut_off = session.execute(query).all()
-        for run_id, epoch in cut_off:
-            record = RunRecord(run_id, status="failed", stop_reason="error", error=INTERRUPTED, finished_at=iso_now())
-            ended = Event("run.finished", {"status": "failed", "stop_reason": "error", "error": INTERRUPTED})
-            self._store(run_id, epoch).record([record], [ended], self._execution.events.send_progress)
+            query = select(Run).where(Run.kind == "child", Run.status == "running")
+            cut_off = [(run, resuming.load(session, run)) for run in session.scalars(query)]
+        for run, left in cut_off:
+            self._end(run, left)
+
+    def _end(self, run: Run, left: Resume) -> None:
+        """Nothing in it stays open: calls are settled, the step that was under way has failed."""
+        scene = Scene(run.id, run.project_id, run.owner_id)
+        records: list[Record] = []
+        events: list[Event] = []
+        for call in end_open(self._execution.runtime, scene, left.calls):
+            records.append(call)
+            events.append(Event("tool_call.finished", {"call": call.call}))
+        for step in left.steps:
+            if step.status == "running":
+                records.append(replace(step, status="failed", finished_at=iso_now()))
+                events.append(Event("step.finished", {"step": step.index}))
+        records.append(
+            RunRecord(run.id, status="failed", stop_reason="error", error=INTERRUPTED, finished_at=iso_now())
+        )
+        events.append(Event("run.finished", {"status": "failed", "stop_reason": "error", "error": INTERRUPTED}))
+        self._store(run.id, run.lease_epoch).record(records, events, self._execution.events.send_progress)
 
     def _create(self, request: ChildRequest, spec: RunSpec) -> None:
         with self._execution.runtime.db.write() as session:
