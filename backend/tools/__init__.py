@@ -1,7 +1,6 @@
 """The tool system: declare a tool with `@tool`, load them all with `init_tools`, run calls with `ToolExecutor`."""
 
 import importlib
-import importlib.util
 import threading
 from pathlib import Path
 
@@ -80,7 +79,5 @@ def builtin_names() -> list[str]:
 def _builtin_definitions() -> list[ToolDefinition]:
     found: list[ToolDefinition] = []
     for name in MODULES:
-        full = f"{__name__}.builtin.{name}"
-        if importlib.util.find_spec(full) is not None:
-            found += definitions_of(importlib.import_module(full))
+        found += definitions_of(importlib.import_module(f"{__name__}.builtin.{name}"))
     return found

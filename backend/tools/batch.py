@@ -67,11 +67,13 @@ class Batch:
         """One CALL for each request, in the order asked."""
         calls = [self._read(request) for request in requests]
         self._compares = len(calls) > 1 or self._context.run_id is not None
-        if len(calls) == 1:
-            self._run_group(calls)
-        else:
-            for group in self._groups(calls):
+        try:
+            for group in self._groups(calls) if len(calls) > 1 else (calls,):
                 self._run_group(group)
+        except BaseException:
+            for call in calls:
+                self.release(call)  # nobody may wait for what will not come
+            raise
         return [call.json for call in calls]
 
     # ------------------------------------------------------------ before execution
@@ -142,9 +144,6 @@ class Batch:
             value = plan.handler(plan.handed_over(call.arguments, call.id, context.values))
         except Exception as error:  # noqa: BLE001 - the tool boundary
             failed = error
-        except BaseException:
-            self.release(call)
-            raise
         call.execution_time = perf_counter() - began
         return self.settle(call, value, failed)
 
@@ -261,7 +260,7 @@ class Batch:
         self._finish(call)
 
     def release(self, call: Call) -> None:
-        """See Host."""
+        """The call will not be settled: let go of what others wait for."""
         self._kit.memory.land(call, None)
 
     def late_write(self) -> None:

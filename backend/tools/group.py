@@ -33,9 +33,6 @@ class Host(Protocol):
     def adopt(self, call: Call, outcome: Outcome) -> None:
         """Record the outcome of the equal call."""
 
-    def release(self, call: Call) -> None:
-        """The call will not be settled: let go of what others wait for."""
-
     def late_write(self) -> None:
         """A write that had been given up has ended after all."""
 
@@ -244,7 +241,6 @@ class Group:
     def _give_up(self) -> None:
         for attempt in self._active:
             self._abandon(attempt)
-            self._host.release(attempt.call)
         self._active.clear()
 
 

@@ -2,6 +2,7 @@
 
 import itertools
 from collections.abc import Hashable, Mapping
+from copy import deepcopy
 from typing import Any
 
 from .core import JsonObject, ToolDefinition, ToolRegistry
@@ -50,6 +51,9 @@ class Plan:
     def handed_over(self, arguments: JsonObject, call_id: str, context: Mapping[str, Any]) -> JsonObject:
         """The handler's own copy of the arguments, with what the tool needs from the context."""
         copy = arguments.copy()
+        for name, value in arguments.items():
+            if value.__class__ is list or value.__class__ is dict:  # what a tool does to them must not reach a retry
+                copy[name] = deepcopy(value)
         for key, argument in self.injections:
             copy[argument] = call_id if key == "call_id" else context.get(key)
         return copy
