@@ -9,6 +9,7 @@ LITERAL_LIMIT_CHARS = 200_000
 UNWRAP_LIMIT = 3
 _FENCE = re.compile(r"\A```[a-zA-Z_]*\s*\n?(.*?)\n?\s*```\s*\Z", re.DOTALL)
 _SPECIAL_END = re.compile(r"(?:\s*(?:<[|｜][^<>]{1,40}[|｜]>|</s>|</tool_call>|<eos>|```))+\s*\Z")
+_HALF_ESCAPE = re.compile(r"\\u[dD][89a-fA-F]")
 _EMPTY = {"", "null", "None", "undefined", "{}", '""', "[]"}
 _NAMES = {"true": True, "false": False, "null": None}
 _loose = json.JSONDecoder(strict=False)
@@ -17,8 +18,10 @@ _loose = json.JSONDecoder(strict=False)
 def parse_arguments(raw: str) -> tuple[str, str | None]:
     """(text of an object, None), or (the text as it came, why no object could be found)."""
     try:
-        if isinstance(json.loads(raw), dict):
-            return mend_surrogates(raw), None
+        value = json.loads(raw)
+        if isinstance(value, dict):
+            # An escape may stand for half a character: then the text is written anew, without it.
+            return (object_text(value) if _HALF_ESCAPE.search(raw) else mend_surrogates(raw)), None
     except ValueError:
         pass
     text = _peeled(raw)

@@ -113,8 +113,8 @@ class OpenAICompatible(ServerProvider):
         return ReplyReader(options)
 
     def _answered(self, model: str, reader: Reader) -> None:
-        if isinstance(reader, ReplyReader) and reader.orphan_thought:
-            self._memory.learn(f"{self.settings.id}/{model}", {"in_thought": True})
+        if isinstance(reader, ReplyReader) and (reader.orphan_thought or reader.misjudged):
+            self._memory.learn(f"{self.settings.id}/{model}", {"in_thought": not reader.misjudged})
 
     def list_models(self, timeout: float = LIST_TIMEOUT_SECONDS) -> list[str]:
         """The names of the models that the server offers. Raises ModelError and its kinds."""

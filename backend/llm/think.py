@@ -59,15 +59,23 @@ class ThinkSplitter:
 
     An opening tag counts where a line begins, outside of code. A closing tag without an opening one means
     that the answer began in thought (the opening tag was part of the prompt): `orphan` is set and a piece
-    ("recall", …) says that all text before it was reasoning. `in_thought` begins that way at once.
+    ("recall", …) says that all text before it was reasoning. `in_thought` begins that way at once;
+    `assumed` is what was then taken for a thought, and stays empty once that is proved by its end.
     """
 
     def __init__(self, in_thought: bool = False) -> None:
         self.orphan = False
         self._close = "</think>" if in_thought else ""
+        self._assuming = in_thought
+        self._assumed: list[str] = []
         self._buffer = ""
         self._place = Place()
         self._trim = False
+
+    @property
+    def assumed(self) -> str:
+        """What was taken for a thought without any tag that says so."""
+        return "".join(self._assumed) if self._assuming else ""
 
     def feed(self, text: str) -> list[Piece]:
         """Pieces that are certain."""
@@ -83,7 +91,11 @@ class ThinkSplitter:
     def close(self) -> list[Piece]:
         """What is left at the end of the answer."""
         rest, self._buffer = self._buffer, ""
-        return [("reasoning" if self._close else "text", rest)] if rest else []
+        out: list[Piece] = []
+        if rest:
+            self._buffer = rest
+            self._emit("reasoning" if self._close else "text", len(rest), out)
+        return out
 
     # ------------------------------------------------------------ one decision at a time
     def _step(self, out: list[Piece]) -> bool:
@@ -98,6 +110,7 @@ class ThinkSplitter:
         self._emit("reasoning", at, out)
         self._buffer = self._buffer[len(self._close) :]
         self._close = ""
+        self._assuming = False
         self._trim = self._place.blank_line = True
         return bool(self._buffer)
 
@@ -133,4 +146,6 @@ class ThinkSplitter:
         text, self._buffer = self._buffer[:count], self._buffer[count:]
         if kind == "text":
             self._place.note(text)
+        elif self._assuming:
+            self._assumed.append(text)
         out.append((kind, text))

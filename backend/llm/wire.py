@@ -52,7 +52,7 @@ class ReadOptions:
 class ReplyReader:
     """Reads one answer. `ended` is set by the end marker, `finish_reason` as soon as the server has said it.
 
-    `went_on` tells that more came after the finish reason.
+    `went_on` tells that more came after the finish reason, `misjudged` that `in_thought` was wrong for this answer.
     """
 
     def __init__(self, options: ReadOptions) -> None:
@@ -60,6 +60,7 @@ class ReplyReader:
         self.finish_reason: FinishReason | None = None
         self.events = 0
         self.went_on = False
+        self.misjudged = False
         self._options = options
         self._reader = EventReader()
         self._think = ThinkSplitter(options.in_thought)
@@ -113,10 +114,18 @@ class ReplyReader:
         problem = self._problem(cut)
         for kind, text in self._think.close():
             self._split(kind, text)
+        self._close_assumption()
         self._close_text(self._filter.close(bool(self._calls)) if self._filter else TextEnd())
         if problem is not None:
             raise self._error(problem)
         return self._taken()
+
+    def _close_assumption(self) -> None:
+        """A model that was known to begin in thought did not this time: what it said is the answer after all."""
+        said = self._think.assumed
+        if said and self.finish_reason in (None, "stop") and not self._calls:
+            self.misjudged = True
+            self._split("text", said)
 
     def _problem(self, cut: str) -> ModelError | None:
         """Why this is no whole answer."""

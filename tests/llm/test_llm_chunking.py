@@ -65,9 +65,9 @@ def cut(data: bytes, places: list[int]) -> list[bytes]:
     return [data[a:b] for a, b in zip([0, *marks], [*marks, len(data)], strict=True)]
 
 
-def outcome(pieces: list[bytes]) -> Outcome:
+def outcome(pieces: list[bytes], in_thought: bool = False) -> Outcome:
     numbers = count()
-    options = ReadOptions(("calculator", "file_list"), new_id=lambda: f"made{next(numbers)}")
+    options = ReadOptions(("calculator", "file_list"), in_thought=in_thought, new_id=lambda: f"made{next(numbers)}")
     reader = ReplyReader(options)
     shown: list[Delta] = []
     try:
@@ -85,27 +85,27 @@ def outcome(pieces: list[bytes]) -> Outcome:
     return (reply,)
 
 
-def check_streams(data: bytes, places: list[int]) -> None:
-    whole = outcome([data])
-    assert outcome(cut(data, places)) == whole
-    assert outcome([data[i : i + 1] for i in range(len(data))]) == whole
+def check_streams(data: bytes, places: list[int], in_thought: bool) -> None:
+    whole = outcome([data], in_thought)
+    assert outcome(cut(data, places), in_thought) == whole
+    assert outcome([data[i : i + 1] for i in range(len(data))], in_thought) == whole
 
 
 CUTS = st.lists(st.integers(0, 10_000), max_size=12)
 
 
 @settings(max_examples=EXAMPLES, deadline=None, derandomize=True)
-@given(streams(), CUTS)
-def test_any_cutting_of_a_stream_gives_the_same_reply(data: bytes, places: list[int]) -> None:
-    check_streams(data, places)
+@given(streams(), CUTS, st.booleans())
+def test_any_cutting_of_a_stream_gives_the_same_reply(data: bytes, places: list[int], in_thought: bool) -> None:
+    check_streams(data, places, in_thought)
 
 
 @pytest.mark.full
 @pytest.mark.timeout(900)
 @settings(max_examples=FULL_EXAMPLES, deadline=None, derandomize=True)
-@given(streams(), CUTS)
-def test_any_cutting_of_many_more_streams(data: bytes, places: list[int]) -> None:
-    check_streams(data, places)
+@given(streams(), CUTS, st.booleans())
+def test_any_cutting_of_many_more_streams(data: bytes, places: list[int], in_thought: bool) -> None:
+    check_streams(data, places, in_thought)
 
 
 @settings(max_examples=EXAMPLES, deadline=None, derandomize=True)

@@ -706,6 +706,19 @@ def test_the_same_refusal_for_ever_is_an_error(model_server: ModelServer, client
     assert len(model_server.requests()) <= 3
 
 
+def test_how_a_model_begins_its_answers_is_learned_and_unlearned(model_server: ModelServer, client: Client) -> None:
+    model_server.script(
+        "m", [Turn(text="hm</think>\n\none"), Turn(text="hm again</think>two"), Turn(text="three"), Turn(text="four")]
+    )
+    replies = [client.ask() for _ in range(4)]
+    assert [(r.reasoning, r.text) for r in replies] == [
+        ("hm", "one"),
+        ("hm again", "two"),
+        ("three", "three"),
+        ("", "four"),
+    ]
+
+
 def test_a_model_without_tools_says_so_once(model_server: ModelServer, client: Client) -> None:
     model_server.script("m", [refusing("m does not support tools", has("tools"))] * 4)
     client.ask(tools=[TOOL])

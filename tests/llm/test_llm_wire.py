@@ -238,6 +238,8 @@ ARGUMENTS: dict[str, tuple[Any, Any]] = {
     "apostrophe inside": ("{'expression': \"it's\"}", {"expression": "it's"}),
     "byte order mark": ("\ufeff" + SUM, json.loads(SUM)),
     "list of one": (f"[{SUM}]", json.loads(SUM)),
+    "half an escape": ('{"expression": "a\\ud83c"}', {"expression": "a\ufffd"}),
+    "a pair of escapes": ('{"expression": "\\ud83c\\udf27"}', {"expression": "🌧"}),
     "half pairs": ('{"expression": "\ud83c\udf27"}', {"expression": "🌧"}),
 }
 
@@ -619,6 +621,18 @@ def test_a_model_known_to_begin_in_thought() -> None:
     reply, shown = told(said("a long thought ", "of it</think>", "answer"), in_thought=True)
     assert (reply.reasoning, reply.text) == ("a long thought of it", "answer")
     assert "thought" not in "".join(d.text for d in shown if d.kind == "text")
+
+
+def test_a_model_known_to_begin_in_thought_that_does_not() -> None:
+    reply, shown = told(said("just ", "the answer"), in_thought=True)
+    assert reply.text == "just the answer"
+    assert "".join(d.text for d in shown if d.kind == "text") == "just the answer"
+    assert (
+        told(stream({"content": "thought"}, call(index=0, id="a", name="calculator", arguments=SUM)), in_thought=True)[
+            0
+        ].text
+        == ""
+    )
 
 
 # ---------------------------------------------------------------- calls written as text
