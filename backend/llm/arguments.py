@@ -7,7 +7,7 @@ from typing import Any
 
 LITERAL_LIMIT_CHARS = 200_000
 UNWRAP_LIMIT = 3
-_FENCE = re.compile(r"\A```[a-zA-Z_]*\s*\n?(.*?)\n?\s*```\s*\Z", re.DOTALL)
+SPECIAL_TAIL_CHARS = 200
 _SPECIAL_END = re.compile(r"(?:\s*(?:<[|｜][^<>]{1,40}[|｜]>|</s>|</tool_call>|<eos>|```))+\s*\Z")
 _HALF_ESCAPE = re.compile(r"\\u[dD][89a-fA-F]")
 _EMPTY = {"", "null", "None", "undefined", "{}", '""', "[]"}
@@ -59,9 +59,11 @@ def is_object(text: str) -> bool:
 
 def _peeled(raw: str) -> str:
     text = raw.strip().lstrip("\ufeff")
-    fence = _FENCE.match(text)
-    text = fence.group(1).strip() if fence else text
-    return _SPECIAL_END.sub("", text).strip()
+    if text.startswith("```") and text.endswith("```") and len(text) > len("``````"):
+        text = re.sub(r"\A[a-zA-Z_]*", "", text[3:-3]).strip()
+    # Only the end is looked at: a pattern over a long text of blanks would take too long.
+    head, tail = text[:-SPECIAL_TAIL_CHARS], text[-SPECIAL_TAIL_CHARS:]
+    return (head + _SPECIAL_END.sub("", tail)).strip()
 
 
 def _find(text: str) -> tuple[dict[str, Any] | None, str]:

@@ -33,11 +33,16 @@ class Markup:
     reasoning: str = ""
 
 
+MARKUP_LIMIT_CHARS = 1_000_000
+MARK_LIMIT = 400
+_MARKS = ("<tool", "<function", "<func", "invoke", "parameter", "<arg_key>", "call▁begin", "<|", "[TOOL_", "✿")
 CUT_MARKUP = "The call was not written to its end; it was not run."
 
 
 def read_markup(text: str, names: Collection[str]) -> Markup | None:
-    """The calls in markup that begins with an opener, or None if there are none."""
+    """The calls in markup that begins with an opener, or None if there are none (or more than any model means)."""
+    if len(text) > MARKUP_LIMIT_CHARS or sum(text.count(mark) for mark in _MARKS) > MARK_LIMIT:
+        return None
     for reader in (_harmony, _deepseek, _kimi, _xmlish, _glm, _mistral, _gemma_call, _tagged):
         found = reader(text, names)
         if found is not None and (found.calls or found.text or found.reasoning):
@@ -217,7 +222,9 @@ def _xml_value(text: str, marks: str = "") -> Any:
     return value if isinstance(value, dict | list | bool) or value is None else body
 
 
-_GLM = re.compile(r"<tool_call>\s*([\w.-]+)\s*((?:<arg_key>.*?</arg_value>\s*)*)</tool_call>", re.DOTALL)
+_GLM = re.compile(
+    r"<tool_call>\s*([\w.-]+)\s*((?:<arg_key>(?:(?!</arg_value>).)*+</arg_value>\s*)*+)</tool_call>", re.DOTALL
+)
 _GLM_PAIR = re.compile(r"<arg_key>\s*(.*?)\s*</arg_key>\s*<arg_value>(.*?)</arg_value>", re.DOTALL)
 
 

@@ -20,6 +20,7 @@ from ..errors import (
 )
 
 DETAIL_LIMIT_CHARS = 300
+MESSAGE_LIMIT_CHARS = 4_000
 TRANSIENT_STATUSES = frozenset({408, 409, 425, 429, 500, 502, 503, 504, 520, 521, 522, 523, 524, 529, 530})
 
 # How servers word what they have no common code for. These are other people's words; ours have codes.
@@ -130,7 +131,7 @@ def read_complaint(value: Any, status: int | None = None) -> Complaint:
     codes = " ".join(str(error[k]) for k in ("code", "type", "status") if error.get(k) not in (None, "", "error"))
     hint = _retry_info(error)
     return Complaint(
-        message + hint, codes, status or _status_of(error), str(error.get("param") or _location(error)),
+        message[:MESSAGE_LIMIT_CHARS] + hint, codes, status or _status_of(error), str(error.get("param") or _location(error)),
         json.dumps(value, ensure_ascii=False)[:2000],
     )  # fmt: skip
 

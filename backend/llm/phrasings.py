@@ -68,13 +68,13 @@ _ASK_TAIL = re.compile(
     re.IGNORECASE,
 )
 _WORDS: tuple[tuple[str, str], ...] = (
-    (r"(?:the )?square root of\s*(\d+(?:\.\d+)?)", r"sqrt(\1)"),
-    (r"(\d+(?:\.\d+)?)\s*的平方根", r"sqrt(\1)"),
-    (r"根号\s*(\d+(?:\.\d+)?)", r"sqrt(\1)"),
-    (r"(\d+(?:\.\d+)?)\s*的\s*(\d+(?:\.\d+)?)\s*%", r"\2% of \1"),
-    (r"(\d+(?:\.\d+)?)\s*的百分之\s*(\d+(?:\.\d+)?)", r"\2% of \1"),
-    (r"(\d+(?:\.\d+)?)\s*(?:percent|per cent)\s+of", r"\1% of"),
-    (r"(\d+(?:\.\d+)?)\s*的\s*(\d+)\s*次方", r"\1^\2"),
+    (r"(?:the )?square root of\s*(?<![\d.])(\d++(?:\.\d++)?+)", r"sqrt(\1)"),
+    (r"(?<![\d.])(\d++(?:\.\d++)?+)\s*的平方根", r"sqrt(\1)"),
+    (r"根号\s*(?<![\d.])(\d++(?:\.\d++)?+)", r"sqrt(\1)"),
+    (r"(?<![\d.])(\d++(?:\.\d++)?+)\s*的\s*(?<![\d.])(\d++(?:\.\d++)?+)\s*%", r"\2% of \1"),
+    (r"(?<![\d.])(\d++(?:\.\d++)?+)\s*的百分之\s*(?<![\d.])(\d++(?:\.\d++)?+)", r"\2% of \1"),
+    (r"(?<![\d.])(\d++(?:\.\d++)?+)\s*(?:percent|per cent)\s+of", r"\1% of"),
+    (r"(?<![\d.])(\d++(?:\.\d++)?+)\s*的\s*(\d+)\s*次方", r"\1^\2"),
     (r"\s*(?:to the power of|raised to)\s*", "^"),
     (r"\s*(?:squared|的平方)", "^2"),
     (r"\s*(?:cubed|的立方)", "^3"),
@@ -83,9 +83,10 @@ _WORDS: tuple[tuple[str, str], ...] = (
     (r"\s*(?:plus|加上|加)\s*", " + "),
     (r"\s*(?:minus|减去|减)\s*", " - "),
 )
+# Possessive throughout: a long row of digits must not be tried in every way of cutting it up.
 _EXPRESSION = re.compile(
-    r"(?:\d+(?:[.,]\d+)*(?:[eE][+-]?\d+)?|[-+*/^%()!,×÷−·√ ]|\*\*|//|of|mod"
-    r"|sqrt|sin|cos|tan|asin|acos|atan|log10|log2|log|ln|exp|abs|round|floor|ceil|factorial|gcd|lcm|min|max|pi|π|e)+"
+    r"(?:\d++(?:[.,]\d++)*+(?:[eE][+-]?\d++)?+|[-+*/^%()!,×÷−·√ ]|of|mod"
+    r"|sqrt|sin|cos|tan|asin|acos|atan|log10|log2|log|ln|exp|abs|round|floor|ceil|factorial|gcd|lcm|min|max|pi|π|e)++"
 )
 _OPERATION = re.compile(
     r"\d\s*(?:\*\*|//|[-+*/^×÷−]|mod)\s*[-(√]?\s*[\d(a-zπ√]|\d\s*%|\d!|[a-z√]\s*\(?\s*\d|[)]\s*[-+*/^×÷−]",

@@ -361,3 +361,21 @@ def test_cancel_ends_the_answer() -> None:
 
 def test_no_request_at_all_is_answered() -> None:
     assert OfflineProvider().chat(ModelRequest("offline", []), None, CancelToken()).text
+
+
+@pytest.mark.timeout(10)
+@pytest.mark.parametrize(
+    "text",
+    [
+        "1" * 1900 + "x",
+        "1," * 900 + "x",
+        " " * 1900 + "x",
+        "a/" * 900,
+        "请" * 1900,
+        "please " * 270,
+        "2+" * 900,
+        "天气" * 900,
+    ],
+)
+def test_no_sentence_takes_for_ever_to_understand(text: str) -> None:
+    ask(text)

@@ -783,3 +783,31 @@ def test_a_fault_keeps_the_text_that_was_still_held_back() -> None:
     with pytest.raises(ModelTransient) as caught:
         read(chunk({"content": "the result <"}))
     assert caught.value.partial_text == "the result <"
+
+
+LONG = 50_000
+ENDLESS = {
+    "digits": "1" * LONG + "x",
+    "blanks in arguments": None,
+    "openers": "<function=calculator>" * 5_000,
+    "parameters": "<function=calculator>" + "<parameter=expression>" * 5_000,
+    "glm, cut": "<tool_call>calculator\n" + "<arg_key>a</arg_key><arg_value>b</arg_value>\n" * 60,
+    "deepseek": "<｜tool▁calls▁begin｜>" + "<｜tool▁call▁begin｜>" * 5_000,
+    "kimi": "<|tool_call_begin|>functions.calculator" * 5_000,
+    "channels": "<|channel|>final" * 5_000,
+    "think": "<think>" * 5_000,
+    "ticks": "`" * LONG,
+    "brackets": "[" * LONG,
+    "braces": "{" * LONG,
+}
+
+
+@pytest.mark.timeout(10)
+@pytest.mark.parametrize("name", ENDLESS)
+def test_no_text_takes_for_ever_to_read(name: str) -> None:
+    text = ENDLESS[name]
+    if text is None:
+        reply = read(stream(call(index=0, id="a", name="calculator", arguments='{"x": ' + " " * LONG + "y")))
+        assert reply.tool_calls[0].error
+    else:
+        read(said(text))
