@@ -3,6 +3,7 @@
 from flask import Flask
 
 from . import (
+    aftermath,
     auth,
     conversations,
     docs,
@@ -25,7 +26,7 @@ from .state import THREADS_FOR_OTHERS, StreamSlots, WebState
 
 BLUEPRINTS = (
     health.bp, docs.bp, auth.bp, projects.bp, files.bp, conversations.bp, messages.bp, search.bp,
-    runs.bp, tasks.bp, tools.bp, models.bp, pages.bp,
+    runs.bp, aftermath.bp, tasks.bp, tools.bp, models.bp, pages.bp,
 )  # fmt: skip
 
 

@@ -67,13 +67,17 @@ def add_chat_run(session: Session, conversation: Conversation, message_id: str, 
     return _added(session, run)
 
 
+def add_task_run(session: Session, user_id: str, text: str, project: Project | None, request: RunRequest) -> Run:
+    """The row of a run without a conversation; inside the caller's transaction."""
+    return _added(session, Run(kind="task", owner_id=user_id, input=text, **_chosen(request, project, None)))
+
+
 def start_task(runtime: Runtime, user_id: str, task: NewTask) -> JsonObject:
     """Queue a task; RUN with status `queued`. Raises NotFound for an unknown project."""
     check_request(runtime, task.request)
     with runtime.db.write() as session:
         project = get_project(session, user_id, task.project_id) if task.project_id else None
-        run = Run(kind="task", owner_id=user_id, input=task.input, **_chosen(task.request, project, None))
-        answer = run_json(_added(session, run))
+        answer = run_json(add_task_run(session, user_id, task.input, project, task.request))
     runtime.queue.submit(answer["id"])
     runtime.tabs.publish(user_id, "run", answer["id"])
     return answer

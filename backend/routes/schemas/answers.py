@@ -261,6 +261,54 @@ class Accepted(Answer):
     run: Run | None
 
 
+class Continued(Answer):
+    """The run that goes on, and the message that asks for it; null for a task, or while another run goes on."""
+
+    message: Message | None
+    run: Run | None
+
+
+class RunDiff(Answer):
+    """What a run did to one path; `diff` is null for binary or large contents."""
+
+    path: str
+    new_path: str | None
+    action: str
+    diff: str | None
+    change_ids: list[str]
+    call_ids: list[str]
+    reverted: bool
+
+
+class RunDiffs(Answer):
+    """Every path that a run changed."""
+
+    items: list[RunDiff]
+
+
+class UndonePath(Answer):
+    """A path that was put back, and how."""
+
+    path: str
+    how: Literal["restored", "merged", "removed", "created", "moved back"]
+    change_ids: list[str]
+
+
+class UndoConflict(Answer):
+    """A path that was left alone, and why."""
+
+    path: str
+    reason: str
+    change_ids: list[str]
+
+
+class Undone(Answer):
+    """What an undo did."""
+
+    undone: list[UndonePath]
+    conflicts: list[UndoConflict]
+
+
 class TaskStatus(Answer):
     """How a task stands."""
 

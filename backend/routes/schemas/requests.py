@@ -254,6 +254,25 @@ class RunsQuery(PageQuery):
     kind: Literal["chat", "task", "workflow", "child", "manual"] | None = None
 
 
+class ResolveBody(Body):
+    """What became of a call whose outcome was unknown."""
+
+    outcome: Literal["done", "not_done"]
+
+
+class ContinueBody(Body):
+    """Limits for the run that goes on; those not named stay as they were."""
+
+    limits: Limits | None = None
+
+
+class UndoBody(Body):
+    """What to put back: one step only, some files or folders only, or everything."""
+
+    step: Annotated[int, Field(ge=0, le=10_000)] | None = None
+    paths: Annotated[list[SomePath], Field(max_length=1000)] | None = None
+
+
 class EventsQuery(Query):
     """Where a stream of events begins; the header Last-Event-ID does the same."""
 

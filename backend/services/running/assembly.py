@@ -7,6 +7,7 @@ from sqlalchemy.orm import Session
 
 from ...agent.guardrails import GuardrailConfig
 from ...agent.ports import LLMProvider
+from ...agent.transcripts import messages_of_steps
 from ...agent.types import Message as Turn
 from ...agent.types import Resume, RunKind, RunSpec
 from ...errors import NotFound
@@ -21,6 +22,7 @@ SLASHES = ("/", "／")
 # Room kept free in the model's window for its answer.
 ANSWER_TOKENS = 8_000
 LEAST_BUDGET_TOKENS = 4_000
+GO_ON = "Please go on."
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +104,28 @@ def _option(run: Run, name: str, conversation: Conversation | None) -> Any:
     return value if value is not None else getattr(conversation, name, None)
 
 
+def _task_transcript(session: Session, run: Run, runtime: Runtime) -> tuple[Turn, ...]:
+    """The task, and if it continues earlier runs, what they did."""
+    earlier: list[Run] = []
+    at: Run | None = run
+    while at is not None and (before := at.options.get("continues")):
+        at = session.get(Run, before)
+        if at is not None:
+            earlier.insert(0, at)
+    turns = [Turn("user", run.input, key=run.id)]
+    for one in earlier:
+        left = resuming.load(session, one)
+        turns += messages_of_steps(left.steps, left.calls, lambda name: _is_read_only(runtime, name))
+        turns.append(Turn("user", GO_ON, key=f"{one.id}:go-on"))
+    return tuple(turns)
+
+
+def _is_read_only(runtime: Runtime, name: str) -> bool:
+    definition = runtime.registry.get(name)
+    return definition is not None and definition.read_only
+
+
 def _transcript(session: Session, run: Run, budget: int, runtime: Runtime) -> tuple[Turn, ...]:
     if run.message_id is None:
-        return (Turn("user", run.input, key=run.id),)
+        return _task_transcript(session, run, runtime)
     return transcript.load(session, run.message_id, budget, runtime.registry)

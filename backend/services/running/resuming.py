@@ -21,7 +21,7 @@ def load(session: Session, run: Run) -> Resume:
     ).all()
     return Resume(
         steps=tuple(_step(row) for row in steps),
-        calls=tuple(_call(row) for row in calls),
+        calls=tuple(call_record(row) for row in calls),
         elapsed_seconds=sum(_seconds(row) for row in steps),
         injections=_injections(session, run.id),
     )
@@ -70,7 +70,8 @@ def _step(row: Step) -> StepRecord:
     )
 
 
-def _call(row: ToolCall) -> CallRecord:
+def call_record(row: ToolCall) -> CallRecord:
+    """A stored call as the engine knows it."""
     function = row.call["function"]
     request = ToolCallRequest(
         id=str(row.call.get("provider_id") or row.id),
