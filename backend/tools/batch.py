@@ -171,7 +171,7 @@ class Batch:
     def _may_repeat(self, call: Call) -> bool:
         if self._context.run_id is None:
             return True
-        count = self._context.state.count_call(call.key)
+        count = self._context.state.count_call(call.key[:2])
         if count == REPEATS_TOLD:
             call.note(
                 f"This is the {_ordinal(count)} time this run makes the same call with the same arguments. "
@@ -239,7 +239,7 @@ class Batch:
         if plan.writes and call.attempts:
             self._wrote()
             if call.outcome.success:
-                self._context.state.wrote(call.key)
+                self._context.state.wrote(call.key[:2])
         if not call.outcome.success and not isinstance(error, NEVER_DEGRADED):
             wait = self._after_failure(call, plan, call.outcome)
             if wait is not None:

@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from .core import JsonObject
-from .plans import Plan
+from .plans import Key, Plan
 from .results import Outcome, with_notes
 
 _MILLISECONDS = 1_000_000
@@ -32,7 +32,7 @@ class Call:
     arguments_text = "{}"
     arguments: JsonObject
     plan: Plan | None = None
-    key: Hashable = None
+    key: Key = (0, "", "", None)
     flight: Hashable = None  # the key under which this call leads equal ones
     generation = 0
     notes: tuple[str, ...] = ()

@@ -17,30 +17,20 @@ class CallContext:
     `scope` is whose data a result may hold: (user, project). `write_scope` is what a write makes stale.
     """
 
-    __slots__ = (
-        "cancelled",
-        "conversation",
-        "fresh",
-        "max_retries",
-        "run_id",
-        "scope",
-        "state",
-        "step",
-        "values",
-        "write_scope",
-    )
+    values: Mapping[str, Any] = NOTHING
+    cancelled: Any = None
+    run_id: str | None = None
+    step = 0
+    fresh = False
+    scope: Hashable = (None, None)
+    write_scope: Hashable = ("user", None)
+    conversation: Hashable = None
+    max_retries = DEFAULT_MAX_RETRIES
+    state: RunState
 
     def __init__(self, values: Mapping[str, Any] | None, states: RunStates) -> None:
-        self.values: Mapping[str, Any] = values or NOTHING
-        self.cancelled = None
-        self.run_id: str | None = None
-        self.step = 0
-        self.fresh = False
-        self.scope: Hashable = (None, None)
-        self.write_scope: Hashable = ("user", None)
-        self.conversation: Hashable = None
-        self.max_retries = DEFAULT_MAX_RETRIES
         if values:
+            self.values = values
             self._read(values, states)
         else:
             self.state = RunState()

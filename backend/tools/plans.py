@@ -11,6 +11,8 @@ from .validation import ArgumentSchema
 
 CANCEL_KEY = "cancelled"
 
+Key = tuple[int, str, str, Hashable]
+
 _serials = itertools.count(1)
 _canonical = fast_encoder(sort_keys=True, default=str)
 
@@ -41,12 +43,15 @@ class Plan:
         self.limit = definition.result_limit
         self.keeps = definition.cacheable or definition.on_failure.kind in ("CACHED_RESULT", "RETRY_ONLY")
 
-    def key(self, arguments: JsonObject, context: Mapping[str, Any], scope: Hashable) -> Hashable:
-        """Equal for calls that must give the same: tool, canonical arguments, scope and what is injected."""
-        text = _canonical(arguments)
+    def key(self, arguments: JsonObject, context: Mapping[str, Any], scope: Hashable) -> Key:
+        """Equal for calls that must give the same: tool, canonical arguments, what is injected, scope.
+
+        The first two parts alone tell whether the model asks for the same again.
+        """
+        injected = ""
         if self.key_context:
-            text += "".join(_canonical(context.get(name)) for name in self.key_context)
-        return (self.serial, text, None if self.definition.pure else scope)
+            injected = "".join([_canonical(context.get(name)) for name in self.key_context])
+        return (self.serial, _canonical(arguments), injected, None if self.definition.pure else scope)
 
     def handed_over(self, arguments: JsonObject, call_id: str, context: Mapping[str, Any]) -> JsonObject:
         """The handler's own copy of the arguments, with what the tool needs from the context."""

@@ -152,6 +152,15 @@ def test_the_same_write_again_and_again_is_refused_too(executor: ToolExecutor, t
     assert tools.count("write") == 3
 
 
+def test_what_changes_in_the_context_does_not_hide_a_repetition(executor: ToolExecutor, tools: Any, ask: Any) -> None:
+    tools.add("spawn", needs=("limits", "project_id"))
+    statuses = []
+    for seconds in (300.0, 200.0, 100.0, 50.0):
+        context = {**RUN, "limits": GuardrailConfig(run_timeout_seconds=seconds)}
+        statuses.append(executor.process_tool_calls([ask("spawn")], context)[0]["status"])
+    assert statuses == ["success"] * 3 + ["error"]
+
+
 def test_another_run_has_its_own_counts(executor: ToolExecutor, tools: Any, ask: Any) -> None:
     tools.add("read", read_only=True)
     for run_id in ("one", "two", "three", "four", "five"):
@@ -367,6 +376,20 @@ def test_another_tool_is_asked_with_the_same_arguments(quick: ToolExecutor, tool
     assert "'second' was asked instead" in call["result"]
     again = quick.process_tool_calls([ask("first", q="x")])[0]
     assert not again["cached"]  # a stand-in is not kept as the tool's own
+
+
+def test_inline_tools_are_retried_and_replaced_like_others(quick: ToolExecutor, tools: Any, ask: Any) -> None:
+    tools.add(
+        "first",
+        raising(FetchRetryable("down")),
+        pure=True,
+        inline=True,
+        retry=FAST,
+        on_failure=ALTERNATIVE_TOOL("second"),
+    )
+    tools.add("second", lambda a: "second", pure=True, inline=True)
+    call = quick.process_tool_calls([ask("first")])[0]
+    assert (call["status"], call["degraded"], tools.count("first")) == ("success", "ALTERNATIVE_TOOL", 3)
 
 
 @pytest.mark.parametrize("policy", [{"second": "deny"}, {"second": "ask"}])

@@ -7,13 +7,20 @@ from typing import Any
 import pytest
 
 from backend.cancel import CancelToken
-from backend.tools import ExecutorSettings, ToolExecutor, ToolRegistry
+from backend.errors import FetchRetryable
+from backend.tools import ExecutorSettings, RetryPolicy, ToolExecutor, ToolRegistry
 from backend.tools.cache import Entry, Generations, ResultCache
 from backend.tools.results import Outcome
 
 WAIT = 5.0
 P = {"project_id": "p", "user_id": "u"}
 NUMBER = {"type": "object", "properties": {"n": {"type": "integer", "default": 1}, "m": {"type": "integer"}}}
+
+
+@pytest.fixture
+def quick(registry: ToolRegistry) -> ToolExecutor:
+    """An executor whose retries do not wait."""
+    return ToolExecutor(registry, settings=ExecutorSettings(jitter=lambda: 0.0))
 
 
 class Clock:
@@ -244,6 +251,26 @@ def test_a_leader_that_is_cancelled_does_not_take_the_others_with_it(
     leader.join()
     other.join()
     assert "second" in follower[0]["result"]
+
+
+@pytest.mark.parametrize("inline", [True, False])
+@pytest.mark.parametrize("moment", ["calls_started", "notice", "call_finished"])
+def test_a_watcher_that_fails_leaves_nobody_waiting(
+    quick: ToolExecutor, tools: Any, ask: Any, watch: Any, moment: str, inline: bool
+) -> None:
+    def lost(*_: Any) -> None:
+        raise RuntimeError("lost")
+
+    def work(arguments: dict[str, Any]) -> str:
+        if tools.count("look") == 1:
+            raise FetchRetryable("503")
+        return "fine"
+
+    tools.add("look", work, read_only=True, inline=inline, retry=RetryPolicy(1, 0.0), timeout=WAIT)
+    setattr(watch, moment, lost)
+    with pytest.raises(RuntimeError, match="lost"):
+        quick.process_tool_calls([ask("look")], P, watcher=watch)
+    assert run(quick, ask("look"), P)["status"] == "success"
 
 
 def test_the_cache_is_bounded_by_count_and_bytes() -> None:
