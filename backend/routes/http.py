@@ -9,7 +9,7 @@ from typing import Any, cast
 from flask import Response, current_app, g, request
 from flask.typing import ResponseReturnValue
 from pydantic import BaseModel, ValidationError
-from werkzeug.exceptions import UnsupportedMediaType
+from werkzeug.exceptions import RequestEntityTooLarge, UnsupportedMediaType
 
 from .. import strict_json
 from ..errors import Forbidden, InvalidInput, NotSignedIn, RequestError
@@ -108,6 +108,8 @@ def json_body() -> Any:
     """The body as JSON; an empty one counts as {}. Raises RequestError for malformed JSON, 415 for another type."""
     request.max_content_length = JSON_BODY_MAX_BYTES
     raw = request.get_data(cache=False)
+    if len(raw) >= JSON_BODY_MAX_BYTES:  # without a length it was cut there, and what follows was not read
+        raise RequestEntityTooLarge
     if not raw.strip():
         return {}
     if not request.is_json:

@@ -2,6 +2,7 @@
 
 import json
 import logging
+from contextlib import suppress
 from http import HTTPStatus
 from typing import Any
 
@@ -123,11 +124,12 @@ def from_fault(error: Exception) -> Response:
 
 
 def drain(response: Response) -> Response:
-    """Read what a client still sends of a body that is too large: it hears nothing before it has sent it."""
-    if response.status_code == 413:
+    """Read what a client still sends of a body that is refused: it hears nothing before it has sent it."""
+    if response.status_code >= 400:
         body, left = request.environ["wsgi.input"], DRAIN_BYTES
-        while left > 0 and (piece := body.read(min(DRAIN_PIECE_BYTES, left))):
-            left -= len(piece)
+        with suppress(OSError):  # it has left, or garbles what it sends
+            while left > 0 and (piece := body.read(min(DRAIN_PIECE_BYTES, left))):
+                left -= len(piece)
     return response
 
 

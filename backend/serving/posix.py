@@ -1,7 +1,12 @@
 """Serving on Linux and macOS: gunicorn's `gthread` worker, one process beside the master."""
 
+import errno
+import selectors
 import signal
+import socket
 import threading
+import time
+from functools import partial
 from typing import Any
 
 from gunicorn.app.base import BaseApplication
@@ -9,12 +14,15 @@ from gunicorn.arbiter import Arbiter
 from gunicorn.workers.gthread import ThreadWorker
 
 from ..settings import Settings
-from . import Start
+from . import Start, connections
 
 # Runs get 10 s to reach their next record; the answers under way get the rest.
 GRACEFUL_SECONDS = 12
 KEEPALIVE_SECONDS = 75
 BACKLOG = 1024
+# The longest that the parser takes: an address may hold a path of 2,700 encoded bytes.
+REQUEST_LINE_BYTES = 8190
+NOT_NOW = (errno.EAGAIN, errno.EWOULDBLOCK, errno.ECONNABORTED, errno.EMFILE, errno.ENFILE)
 
 
 class Worker(ThreadWorker):  # type: ignore[misc]
@@ -27,7 +35,29 @@ class Worker(ThreadWorker):  # type: ignore[misc]
 
     def load_wsgi(self) -> None:
         """Build the application here, after the fork: it has threads and database connections."""
+        connections.quiet_about_slow_clients()
+        connections.allow_many_connections()
         self.wsgi, self.stop_app = self.app.start()
+
+    def accept(self, listener: socket.socket) -> None:
+        """Take a connection; it gets a thread when its client has said something."""
+        try:
+            client, address = listener.accept()
+        except OSError as fault:
+            if fault.errno not in NOT_NOW:
+                raise
+            return
+        self.nr_conns += 1
+        connection = connections.Connection(self.cfg, client, address, listener.getsockname())
+        connection.timeout = time.monotonic() + connections.FIRST_BYTE_SECONDS
+        self.pending_conns.append(connection)
+        self.poller.register(client, selectors.EVENT_READ, partial(self.on_pending_socket_readable, connection))
+
+    def handle_request(self, req: Any, conn: Any) -> Any:
+        """As gunicorn's; a body that stops early is an error."""
+        conn.head_is_read()
+        req.body.reader = connections.whole(req.body.reader)
+        return super().handle_request(req, conn)
 
     def handle_exit(self, sig: int, frame: Any) -> None:
         """SIGTERM: stop the application in a thread, then end the worker as gunicorn does."""
@@ -37,6 +67,12 @@ class Worker(ThreadWorker):  # type: ignore[misc]
     def _stop(self) -> None:
         self.stop_app()
         super().handle_exit(signal.SIGTERM, None)
+
+    def _cap_keepalive(self, deadline: float) -> None:
+        """While stopping: neither are connections waited for that never said anything."""
+        super()._cap_keepalive(deadline)
+        for connection in self.pending_conns:
+            connection.timeout = min(connection.timeout, deadline)
 
 
 class Server(Arbiter):  # type: ignore[misc]
@@ -83,6 +119,7 @@ def _options(settings: Settings) -> dict[str, Any]:
         "worker_class": Worker,
         "worker_connections": settings.threads * 4,
         "backlog": BACKLOG,
+        "limit_request_line": REQUEST_LINE_BYTES,
         "keepalive": KEEPALIVE_SECONDS,
         "timeout": 0,
         "graceful_timeout": GRACEFUL_SECONDS,

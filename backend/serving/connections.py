@@ -1,0 +1,96 @@
+"""Connections that wait for their client at a price we can pay: what is silent holds no thread for long, and half a body is no body."""
+
+import logging
+import resource
+import socket
+import threading
+from typing import Any
+
+from gunicorn.http.body import ChunkedReader
+from gunicorn.http.errors import ParseException
+from gunicorn.util import close, close_graceful
+from gunicorn.workers.gthread import TConn
+
+# A client that has begun a request's head may pause this long; browsers send it at once.
+HEAD_SECONDS = 10.0
+# One that sends a body, or does not take its answer, this long.
+IDLE_SECONDS = 60.0
+# One that has connected and said nothing waits outside the threads, this long.
+FIRST_BYTE_SECONDS = 20.0
+WANTED_FILES = 16_384
+
+
+class Connection(TConn):  # type: ignore[misc]
+    """A connection whose reads and writes give up in time, and whose end holds nobody up."""
+
+    def init(self) -> None:
+        """Called before each request, in its thread."""
+        super().init()
+        self.sock.settimeout(HEAD_SECONDS)
+
+    def head_is_read(self) -> None:
+        """The request is known; what comes now may take longer."""
+        self.sock.settimeout(IDLE_SECONDS)
+
+    def close(self, graceful: bool = False) -> None:
+        """Called in the thread that serves everybody: it does not wait for the client to close too."""
+        if not graceful or _has_ended(self.sock):
+            close(self.sock)
+            return
+        threading.Thread(target=close_graceful, args=(self.sock,), name="linger", daemon=True).start()
+
+
+class WholeBody:
+    """Reads a request's body; one that ends early or is garbled is an error, never a shorter body."""
+
+    def __init__(self, reader: Any) -> None:
+        self._reader = reader
+        self._left: int | None = getattr(reader, "length", None)
+
+    def read(self, size: int) -> bytes:
+        """As the reader's. Raises ConnectionAbortedError when the client has left or sends no chunks."""
+        try:
+            data: bytes = self._reader.read(size)
+        except ParseException as fault:
+            raise ConnectionAbortedError("the body is garbled") from fault
+        if self._left is not None:
+            if len(data) < min(size, self._left):
+                raise ConnectionAbortedError("the client left before the end of the body")
+            self._left -= len(data)
+        return data
+
+
+def whole(reader: Any) -> Any:
+    """The reader, checked; one without a length that is not chunked ends where it ends."""
+    known = isinstance(reader, ChunkedReader) or hasattr(reader, "length")
+    return WholeBody(reader) if known else reader
+
+
+def quiet_about_slow_clients() -> None:
+    """A client that was given up for its silence is no error of ours."""
+    logging.getLogger("gunicorn.error").addFilter(_is_worth_a_line)
+
+
+def allow_many_connections() -> None:
+    """Raise this process's limit of open files towards WANTED_FILES, where the system allows it."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = WANTED_FILES if hard == resource.RLIM_INFINITY else min(WANTED_FILES, hard)
+    if soft != resource.RLIM_INFINITY and soft < wanted:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
+
+
+def _is_worth_a_line(record: logging.LogRecord) -> bool:
+    fault = record.exc_info[1] if record.exc_info else None
+    return not isinstance(fault, TimeoutError | ConnectionAbortedError)
+
+
+def _has_ended(sock: socket.socket) -> bool:
+    """Whether the client has closed its side already; else it is told that we close ours."""
+    try:
+        sock.setblocking(False)
+        sock.shutdown(socket.SHUT_WR)
+        return sock.recv(1, socket.MSG_PEEK) == b""
+    except BlockingIOError:
+        return False
+    except OSError:
+        return True
