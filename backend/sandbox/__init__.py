@@ -116,5 +116,6 @@ def selftest() -> list[str]:
         pool.prepare()
     except NanoClawError:
         return []  # it does not run at all: unavailable() says why
-    switch_off(f"An escape worked in the self-test ({', '.join(failures)}); running code is off." if failures else None)
+    if failures:  # for good: a wall that fell once is not trusted again before somebody has looked
+        switch_off(f"An escape worked in the self-test ({', '.join(failures)}); running code is off until a restart.")
     return failures

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from .pool import Pool, SandboxRequest, SandboxResult
+from .pool import NOT_ENDED, Pool, SandboxRequest, SandboxResult
 
 ATTEMPT_SECONDS = 2.0
 
@@ -119,7 +119,7 @@ def _connected(targets: Canaries, _: SandboxResult) -> bool:
 
 
 def _outlived(_: Canaries, result: SandboxResult) -> bool:
-    return bool(result["wall_seconds"] > ATTEMPT_SECONDS + 2)
+    return result["error_type"] == "CrashError" and NOT_ENDED in result["error"]
 
 
 _LOOKS: tuple[Callable[[Canaries, SandboxResult], bool], ...] = (_told, _wrote, _connected, _outlived)

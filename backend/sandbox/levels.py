@@ -38,6 +38,8 @@ def missing(walls: Mapping[str, str], level: str) -> str | None:
     """Why these walls are not enough for this level, or None."""
     if level == "off":
         return f"Running code is switched off ({VARIABLE}=off)."
+    if not sys.platform.startswith("linux"):
+        return "Running code needs Linux: run the server in a Linux container or virtual machine."
     if level == "policy":
         return None
     fallen = [f"{name} is {walls.get(name, 'off')}" for name in _KERNEL if walls.get(name) != "on"]

@@ -1,6 +1,7 @@
 """Runs code: waits for a turn, takes a ready child, sends the request, reads the answer, explains the end."""
 
 import importlib.util
+import logging
 import os
 import re
 import signal
@@ -16,6 +17,8 @@ from .gate import Gate
 from .helper import Child, Ending, Helper, HelperConfig
 from .inside import limits, wire
 
+log = logging.getLogger(__name__)
+
 PLACES_MIN, PLACES_MAX = 4, 16  # executions at once
 WAITING_MAX = 500
 QUEUE_SECONDS = 20.0
@@ -24,6 +27,8 @@ ENDING_SECONDS = 2.0
 CPU_TOLERANCE_SECONDS = 0.25
 BACKOFF_MAX_SECONDS = 30.0
 ATTEMPTS = 3  # a helper that died under a run is replaced; code has no effect outside, so it may run again
+
+NOT_ENDED = "the process did not end in time"
 
 HEAVY_MODULES = ("numpy", "pandas", "matplotlib")
 _HEAVY_WORD = re.compile(r"\b(?:numpy|pandas|matplotlib)\b")
@@ -109,6 +114,7 @@ class Pool:
         return Helper(replace(self._config, profile=profile, memory_bytes=memory))
 
     def _note_failure(self, reason: str) -> None:
+        log.error("the code sandbox could not start: %s", reason)
         with self._lock:
             self._failed += 1
             self._last_failure = reason
@@ -186,7 +192,7 @@ class _Execution:
         except BrokenChannel as error:
             broken = str(error)
         except TimeoutError:
-            broken = "it did not end in time"
+            broken = NOT_ENDED
         if cancelled is not None and cancelled.is_set():
             raise ToolCancelled("The code was stopped.")
         if broken is not None:

@@ -4,6 +4,7 @@ import ctypes
 import errno
 import os
 import platform
+import sys
 
 _libc = ctypes.CDLL(None, use_errno=True)
 _libc.syscall.restype = ctypes.c_long
@@ -26,6 +27,8 @@ _NUMBERS = {
 
 def machine() -> str:
     """`x86_64`, `aarch64` or another name for which there is no table."""
+    if not sys.platform.startswith("linux"):
+        return sys.platform
     name = platform.machine()
     return {"AMD64": "x86_64", "arm64": "aarch64"}.get(name, name)
 

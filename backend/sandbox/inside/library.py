@@ -146,8 +146,10 @@ def view(name: str) -> Any:
     """The view of a module; ImportError says what there is instead."""
     if name in standins.MODULES:
         return standins.MODULES[name]()
+    if name not in _loaded and any(other.startswith(name + ".") for other in _loaded):
+        return View(name, _parts(name))
     if name not in _loaded:
-        raise ImportError(modules.why_not(name, available(), profile))
+        raise ModuleNotFoundError(modules.why_not(name, available(), profile))
     if name not in _views:
         _views[name] = _make_view(name, _loaded[name])
     return _views[name]
@@ -160,11 +162,15 @@ def _make_view(name: str, module: types.ModuleType) -> View:
     public |= standins.REPLACED.get(name, {})
     if name == "pandas":
         public["offsets"] = view("pandas.tseries.offsets")
-    prefix = name + "."
-    for other in [*_loaded, *standins.MODULES]:
-        if other.startswith(prefix) and "." not in other[len(prefix) :]:
-            public[other[len(prefix) :]] = view(other)
+    public |= _parts(name)
     return View(name, public | {"__doc__": module.__doc__, "__version__": getattr(module, "__version__", None)})
+
+
+def _parts(name: str) -> dict[str, Any]:
+    """The views of the modules directly below one, those of packages that are only ways included."""
+    prefix = name + "."
+    below = {other[len(prefix) :].partition(".")[0] for other in _loaded if other.startswith(prefix)}
+    return {part: view(prefix + part) for part in sorted(below)}
 
 
 def _member(module: types.ModuleType, name: str) -> Any:

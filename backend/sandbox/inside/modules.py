@@ -14,10 +14,11 @@ from .words import words
 
 #: may be imported; loaded before the walls go up
 ALLOWED = words(
-    "abc array base64 binascii bisect calendar cmath collections collections.abc colorsys contextlib copy csv "
-    "dataclasses datetime decimal difflib enum fractions functools graphlib hashlib heapq hmac html io ipaddress "
+    "abc array ast base64 binascii bisect calendar cmath collections collections.abc colorsys contextlib copy csv "
+    "dataclasses datetime decimal difflib enum fractions functools graphlib gzip hashlib heapq hmac html html.parser io ipaddress "
     "itertools json json.decoder json.encoder math numbers operator pprint queue random re secrets statistics "
-    "string struct textwrap time types typing unicodedata urllib.parse uuid weakref zlib zoneinfo"
+    "string struct textwrap time types typing unicodedata urllib.parse uuid weakref "
+    "xml.etree.ElementTree zipfile zlib zoneinfo"
 )
 #: needed by the ones above when they run, never handed out
 HIDDEN = words(
@@ -57,6 +58,14 @@ ADDED = {
 EXPLICIT: dict[str, Iterable[str]] = {
     "abc": ("ABC", "ABCMeta", "abstractmethod", "abstractproperty", "abstractclassmethod", "abstractstaticmethod"),
     "array": ("array", "typecodes", "ArrayType"),
+    "ast": ("literal_eval",),
+    "gzip": ("compress", "decompress", "open", "GzipFile", "BadGzipFile"),
+    "zipfile": ("ZipFile", "ZipInfo", "BadZipFile", "is_zipfile", "ZIP_DEFLATED", "ZIP_STORED"),
+    "html.parser": ("HTMLParser",),
+    "xml.etree.ElementTree": words(
+        "Element SubElement ElementTree Comment ParseError QName TreeBuilder XML dump fromstring fromstringlist indent "
+        "iselement iterparse parse tostring tostringlist"
+    ),
     "bisect": ("bisect", "bisect_left", "bisect_right", "insort", "insort_left", "insort_right"),
     "colorsys": ("rgb_to_hsv", "hsv_to_rgb", "rgb_to_hls", "hls_to_rgb", "rgb_to_yiq", "yiq_to_rgb"),
     "hmac": ("new", "compare_digest", "digest", "HMAC"),
@@ -94,7 +103,6 @@ EXPLICIT: dict[str, Iterable[str]] = {
 LEFT_OUT = {
     "typing": frozenset({"get_type_hints", "ForwardRef", "evaluate_forward_ref"}),
     "dataclasses": frozenset({"make_dataclass"}),
-    "functools": frozenset({"singledispatchmethod"}),
     "base64": frozenset({"main", "test", "encode", "decode"}),
     "time": frozenset({"tzset", "clock_settime", "clock_settime_ns"}),
     "pandas": frozenset({"read_pickle", "eval", "read_sql", "read_sql_query", "read_sql_table", "HDFStore"}),
@@ -133,7 +141,7 @@ _INSTEAD = {
     "pytz": "use zoneinfo",
     "dateutil": "use datetime",
     "argparse": "assign the values to variables",
-    "ast": "use json.loads for data",
+    "inspect": "use help texts in __doc__ and isinstance",
 }
 
 

@@ -151,6 +151,8 @@ class Policy(RestrictingNodeTransformer):
     def visit_ClassDef(self, node: ast.ClassDef) -> Any:
         """A class, with what its body may assign."""
         self.check_name(node, node.name)
+        if any(isinstance(base, ast.Name) and base.id == "type" for base in node.bases):
+            self.error(node, "Metaclasses are not available here: use a class decorator or __init_subclass__.")
         for statement in node.body:
             self._special_fields(statement)
         node.bases = [self.visit(base) for base in node.bases]

@@ -201,16 +201,24 @@ def _checked_dispatch(real: Any) -> Callable[[Any], Any]:
         made = real(function)
         register = made.register
 
-        def checked(kind: Any, *args: Any) -> Any:
+        def checked(kind: Any, *args: Any, **named: Any) -> Any:
             hints = getattr(kind, "__annotations__", {}) if not isinstance(kind, type) else {}
             if any(isinstance(hint, str) for hint in dict(hints).values()):
                 raise guards.SecurityError("singledispatch takes classes here, not text annotations.")
-            return register(kind, *args)
+            return register(kind, *args, **named)
 
         made.register = checked
         return made
 
     return make
+
+
+class _DispatchMethod(functools.singledispatchmethod):  # type: ignore[type-arg]
+    """functools.singledispatchmethod over the checked singledispatch."""
+
+    def __init__(self, function: Any) -> None:
+        super().__init__(function)
+        self.dispatcher = _checked_dispatch(functools.singledispatch)(function)
 
 
 def _dataclass(cls: Any = None, /, **options: Any) -> Any:
@@ -250,6 +258,7 @@ REPLACED: dict[str, dict[str, Any]] = {
     "functools": {
         "wraps": _wraps,
         "update_wrapper": _update_wrapper,
+        "singledispatchmethod": _DispatchMethod,
         "singledispatch": _checked_dispatch(functools.singledispatch),
     },
     "operator": {"attrgetter": guards.attrgetter, "methodcaller": guards.methodcaller},
