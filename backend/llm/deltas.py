@@ -38,6 +38,18 @@ class _Open:
     def text(self) -> str:
         return object_text(self.value) if self.value is not None else "".join(self.pieces)
 
+    @property
+    def begun(self) -> bool:
+        """Arguments have come."""
+        return self.value is not None or bool(self.pieces)
+
+    @property
+    def complete(self) -> bool:
+        """The arguments are a whole object; the end is looked at first, since this is asked for every piece."""
+        if self.value is not None:
+            return True
+        return bool(self.pieces) and self.pieces[-1].rstrip().endswith("}") and is_object("".join(self.pieces))
+
 
 @dataclass(frozen=True, slots=True)
 class _Piece:
@@ -99,23 +111,22 @@ class CallAssembler:
     def _stray_target(self) -> _Open | None:
         """A nameless fragment under an unknown index goes to the last call, unless that one is complete."""
         last = self._calls[-1]
-        return None if is_object(last.text) else last
+        return None if last.complete else last
 
     def _opens(self, current: _Open, piece: _Piece) -> bool:
         """Whether `piece` begins a call of its own although it could continue `current`."""
-        text = current.text
         other_id = bool(piece.id and current.id and piece.id != current.id and self._by_id.get(piece.id) is not current)
         if piece.name and current.name and not self._same_name(current, piece.name):
-            return bool(text) or other_id
+            return current.begun or other_id
         if not piece.name:
-            return other_id and is_object(text) and not _repeats(text, piece.arguments) and bool(piece.arguments)
-        if is_object(text):
-            return other_id or (
-                bool(piece.arguments) and not _repeats(text, piece.arguments) and _starts(piece.arguments)
-            )
+            opens = other_id and bool(piece.arguments) and current.complete
+            return opens and not _repeats(current.text, piece.arguments)
+        if current.complete:
+            begins = bool(piece.arguments) and _starts(piece.arguments)
+            return other_id or (begins and not _repeats(current.text, piece.arguments))
         if not other_id:
             return False
-        return not piece.arguments if not text else _starts(piece.arguments)
+        return _starts(piece.arguments) if current.begun else not piece.arguments
 
     def _same_name(self, current: _Open, name: str) -> bool:
         """A repeat, or a fragment that makes the name longer."""
@@ -128,7 +139,7 @@ class CallAssembler:
                 or joined in self._names
                 or (name not in self._names and any(known.startswith(joined) for known in self._names))
             )
-        return name.startswith(current.name) or not current.text
+        return name.startswith(current.name) or not current.begun
 
     # ------------------------------------------------------------ what is in it
     def _fill(self, call: _Open, piece: _Piece) -> None:

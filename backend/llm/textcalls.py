@@ -106,12 +106,13 @@ class CallTextFilter:
         self._bare = ""
         self._buffer = ""
         self._markup = ""
+        self._rest: list[str] | None = None  # what follows once it is certain that the rest is held back
         self._place = Place()
 
     def feed(self, text: str) -> str:
         """The text that may be shown."""
-        if self._markup:
-            self._markup += text
+        if self._rest is not None:
+            self._rest.append(text)
             return ""
         if self._starting:
             text = self._start(text)
@@ -130,15 +131,17 @@ class CallTextFilter:
         stripped = self._bare.lstrip()
         if not stripped:
             return ""
-        if (self._rules.bare.match(self._bare) and not self._names_no_tool()) or self._may_become_bare(stripped):
+        if self._rules.bare.match(self._bare):
+            named = _NAMED_OBJECT.match(self._bare)
+            if named is None:
+                return ""
+            if tidy_name(named.group(1), self._names) in self._names:
+                self._rest = []
+                return ""
+        elif self._may_become_bare(stripped):
             return ""
         text, self._bare, self._starting = self._bare, "", False
         return text
-
-    def _names_no_tool(self) -> bool:
-        """True for an object whose name is known by now and is no tool's."""
-        named = _NAMED_OBJECT.match(self._bare)
-        return named is not None and tidy_name(named.group(1), self._names) not in self._names
 
     def _may_become_bare(self, stripped: str) -> bool:
         """False as soon as the beginning cannot be that of a call."""
@@ -172,7 +175,7 @@ class CallTextFilter:
     def _opener(self, tag: str, out: list[str]) -> bool:
         rest = self._buffer[len(tag) :]
         if self._rules.follow(tag).match(rest[:DECISION_CHARS]):
-            self._markup, self._buffer = self._buffer, ""
+            self._markup, self._buffer, self._rest = self._buffer, "", []
             return False
         if len(rest) < DECISION_CHARS:
             return False
@@ -191,11 +194,12 @@ class CallTextFilter:
             return TextEnd()
         from .dialects import read_bare, read_markup  # many patterns to compile, needed by few answers
 
+        rest, self._rest = "".join(self._rest or ()), None
         if self._bare:
-            bare, self._bare, self._starting = self._bare, "", False
+            bare, self._bare, self._starting = self._bare + rest, "", False
             calls = () if structured else read_bare(bare, self._names)
             return TextEnd(calls=calls) if calls else TextEnd(text=self.feed(bare) + self.close(structured).text)
-        held = self._markup or self._buffer
+        held = self._markup + rest or self._buffer
         self._markup = self._buffer = ""
         read = read_markup(held, self._names)
         if read is not None:
