@@ -67,7 +67,7 @@ def main(fd: int, jail: Jail) -> None:
 def _rehearse() -> None:
     """Run a line while nobody waits: the pages that every run writes to are then this child's own already."""
     _throw_the_dice_anew()
-    runner.run(wire.Request(REHEARSAL))
+    runner.rehearse(REHEARSAL)
 
 
 def _execute(request: wire.Request) -> None:
