@@ -17,12 +17,15 @@ HOW_TO_CALL = 'Send the arguments as one JSON object, for example {"name": "valu
 _decoder = strict_json.decoder(strict=False)  # a raw line break inside a string has only one reading
 
 
-def read_arguments(raw: Any, *, may_repair: bool) -> JsonObject:
+def read_arguments(raw: Any, may_repair: bool) -> JsonObject:
     """The arguments as an object of its own; `raw` is the model's text, or an object already.
 
     Raises InvalidArguments when no object can be found. Nothing is repaired unless `may_repair`.
     """
     if isinstance(raw, str):
+        plain = _plain_object(raw)
+        if plain is not None:
+            return plain
         value = _from_text(raw, may_repair)
     elif raw is None:
         return {}
@@ -37,9 +40,20 @@ def read_arguments(raw: Any, *, may_repair: bool) -> JsonObject:
     return value
 
 
+def _plain_object(text: str) -> JsonObject | None:
+    """The usual case at once: the text is one object and nothing else, and cannot be deep."""
+    if text[:1] != "{" or text.count("{") + text.count("[") > strict_json.MAX_DEPTH:
+        return None
+    try:
+        value, end = _decoder.raw_decode(text)
+    except (ValueError, RecursionError):
+        return None
+    return value if end == len(text) else None
+
+
 def _from_text(text: str, may_repair: bool) -> Any:
     try:
-        value = _decoded(text)
+        value = _decoder.decode(text)
     except RecursionError:
         raise _too_deep() from None
     except ValueError as error:
@@ -51,14 +65,6 @@ def _from_text(text: str, may_repair: bool) -> Any:
         value = repaired
     _check_depth(text, value)
     return value
-
-
-def _decoded(text: str) -> Any:
-    if text[:1] == "{":
-        value, end = _decoder.raw_decode(text)
-        if end == len(text):
-            return value
-    return _decoder.decode(text)
 
 
 def _check_depth(text: str, value: Any) -> None:

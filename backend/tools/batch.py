@@ -65,8 +65,8 @@ class Batch:
 
     def run(self, requests: Sequence[Any]) -> list[JsonObject]:
         """One CALL for each request, in the order asked."""
+        self._compares = len(requests) > 1 or self._context.run_id is not None
         calls = [self._read(request) for request in requests]
-        self._compares = len(calls) > 1 or self._context.run_id is not None
         try:
             for group in self._groups(calls) if len(calls) > 1 else (calls,):
                 self._run_group(group)
@@ -80,7 +80,8 @@ class Batch:
     def _read(self, request: Any) -> Call:
         provider_id, name, raw = request_parts(request)
         context = self._context
-        call = Call(context.state.unique_id(provider_id), provider_id, name, context.step)
+        call_id = provider_id if provider_id and not self._compares else context.state.unique_id(provider_id)
+        call = Call(call_id, provider_id, name, context.step)
         try:
             check_call(call, raw, self._kit.plans, context)
         except ToolError as error:
@@ -120,7 +121,10 @@ class Batch:
     def _execute(self, ready: list[Call]) -> None:
         """Inline calls here when nothing runs beside them; all else in a group."""
         rest, later = ready, []
-        if all(call.plan is not None and call.plan.inline for call in ready):
+        for call in ready:
+            if call.plan is None or not call.plan.inline:
+                break
+        else:
             rest = []
             for call in ready:
                 wait = self._run_inline(call)
@@ -132,9 +136,13 @@ class Batch:
     def _run_inline(self, call: Call) -> float | None:
         """None when settled here, else after how many seconds a group is to start it."""
         plan, context = call.plan, self._context
-        if plan is None or plan.cancel_argument is not None or context.is_cancelled():
+        if (
+            plan is None
+            or plan.cancel_argument is not None
+            or (context.cancelled is not None and context.is_cancelled())
+        ):
             return 0.0
-        if not self.lead(call, None):
+        if (plan.writes or plan.keeps) and not self.lead(call, None):
             return 0.0 if call.outcome is None else None
         call.attempts = 1
         call.started_at = call.started_at or stamp()
@@ -213,9 +221,9 @@ class Batch:
         if plan is None or plan.writes:
             self._wrote()
             return True
-        if not plan.keeps:
-            return True
         memory = self._kit.memory
+        if not plan.keeps or not memory.remembers:
+            return True
         if not memory.join(call, plan, self._context, waiter):
             return False
         if call.flight is not None and self._answer_from_memory(call, plan):  # the one before us landed just now

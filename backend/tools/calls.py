@@ -2,7 +2,6 @@
 
 import time
 from collections.abc import Hashable
-from datetime import UTC, datetime
 from typing import Any
 
 from .core import JsonObject
@@ -10,20 +9,20 @@ from .plans import Key, Plan
 from .results import Outcome, with_notes
 
 _MILLISECONDS = 1_000_000
-_second: tuple[int, str] = (-1, "")
+_last: tuple[int, str] = (-1, "")
 
 
 def stamp(milliseconds: int | None = None) -> str:
-    """A moment in ISO 8601 UTC with milliseconds, now by default; cheap, since a second is formatted once."""
-    global _second
+    """A moment in ISO 8601 UTC with milliseconds, now by default; cheap, since each is formatted once."""
+    global _last
     if milliseconds is None:
         milliseconds = time.time_ns() // _MILLISECONDS
-    second, rest = divmod(milliseconds, 1000)
-    known, text = _second
-    if known != second:
-        text = datetime.fromtimestamp(second, UTC).strftime("%Y-%m-%dT%H:%M:%S.")
-        _second = (second, text)
-    return f"{text}{rest:03d}Z"
+    known, text = _last
+    if known != milliseconds:
+        seconds, rest = divmod(milliseconds, 1000)
+        text = f"{time.strftime('%Y-%m-%dT%H:%M:%S', time.gmtime(seconds))}.{rest:03d}Z"
+        _last = (milliseconds, text)
+    return text
 
 
 class Call:

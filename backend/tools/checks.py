@@ -22,15 +22,15 @@ def check_call(call: Call, raw: Any, plans: Plans, context: CallContext) -> None
     """Give the call its plan and arguments; raises ToolError and its kinds when it must not run."""
     if raw.__class__ is str and raw:
         call.arguments_text = raw
-    plan = find_plan(call.name, plans, context)
-    call.plan = plan
-    arguments = read_arguments(raw, may_repair=plan.definition.read_only)
+    plan = call.plan = find_plan(call.name, plans, context)
+    arguments = read_arguments(raw, plan.repairs)
     if raw.__class__ is not str and raw is not None:
         call.arguments_text = json.dumps(arguments, ensure_ascii=False)
     if plan.injected and not plan.injected.isdisjoint(arguments):
         arguments = drop_injected(arguments, plan, call)
     call.arguments = plan.schema.prepare(arguments)
-    check_allowed(plan.definition, context)
+    if context.values or plan.definition.unavailable is not None:
+        check_allowed(plan.definition, context)
 
 
 def find_plan(name: str, plans: Plans, context: CallContext) -> Plan:

@@ -26,14 +26,19 @@ class CallContext:
     write_scope: Hashable = ("user", None)
     conversation: Hashable = None
     max_retries = DEFAULT_MAX_RETRIES
-    state: RunState
+    _state: RunState | None = None
 
     def __init__(self, values: Mapping[str, Any] | None, states: RunStates) -> None:
         if values:
             self.values = values
             self._read(values, states)
-        else:
-            self.state = RunState()
+
+    @property
+    def state(self) -> RunState:
+        """What is remembered of the run; without a run, of this batch."""
+        if self._state is None:
+            self._state = RunState()
+        return self._state
 
     def _read(self, values: Mapping[str, Any], states: RunStates) -> None:
         get = values.get
@@ -47,7 +52,7 @@ class CallContext:
         conversation = get("conversation_id") or self.run_id
         self.conversation = None if conversation is None else (conversation, self.scope)
         self.max_retries = getattr(get("limits"), "max_retries_per_tool", DEFAULT_MAX_RETRIES)
-        self.state = states.of(self.run_id, get("used_ids") or ())
+        self._state = states.of(self.run_id, get("used_ids") or ())
 
     def granted(self, name: str) -> bool:
         """Whether this run was given that tool (a context that names no tools allows all)."""

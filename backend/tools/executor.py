@@ -84,7 +84,7 @@ class ToolExecutor:
         self, tool_calls: Sequence[Any], context: Mapping[str, Any] | None = None, *, watcher: Watcher | None = None
     ) -> list[JsonObject]:
         """Run the calls one after the other; one CALL for each, in the order asked."""
-        return self._run(tool_calls, context, watcher, 1)
+        return Batch(self._kit, CallContext(context, self._kit.states), watcher, 1).run(tool_calls)
 
     def process_tool_calls_parallel(
         self,
@@ -95,13 +95,14 @@ class ToolExecutor:
         watcher: Watcher | None = None,
     ) -> list[JsonObject]:
         """Run neighbours that are safe side by side, the others alone; one CALL for each, in the order asked."""
-        return self._run(tool_calls, context, watcher, max(max_workers, 1))
+        workers = max(max_workers, 1)
+        return Batch(self._kit, CallContext(context, self._kit.states), watcher, workers).run(tool_calls)
 
     def execute_one(self, name: str, args: Any, context: Mapping[str, Any] | None = None) -> JsonObject:
         """Run one tool and return its whole result object; never raises for what the tool does."""
         whole: list[str] = []
         request = {"id": "", "function": {"name": name, "arguments": args}}
-        call = self._run([request], context, _Keeper(whole), 1)[0]
+        call = self.process_tool_calls([request], context, watcher=_Keeper(whole))[0]
         result: JsonObject = json.loads(whole[0] if whole else call["result"])
         return result
 
@@ -116,11 +117,6 @@ class ToolExecutor:
     def project_written(self, project_id: str) -> None:
         """A file of the project was changed by other means than a tool: drop what was read before."""
         self._kit.memory.wrote(("project", project_id))
-
-    def _run(
-        self, requests: Sequence[Any], context: Mapping[str, Any] | None, watcher: Watcher | None, workers: int
-    ) -> list[JsonObject]:
-        return Batch(self._kit, CallContext(context, self._kit.states), watcher, workers).run(requests)
 
 
 class _Keeper:

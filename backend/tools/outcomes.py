@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import Any
 
-from .core import JsonObject, ToolDefinition
+from .core import JsonObject, ToolDefinition, ToolResult
 from .limits import cut_result, how_to_get_the_rest
 from .results import Outcome, as_result, default_summary, one_line, to_text
 
@@ -12,9 +12,11 @@ FAILED_STATUSES = frozenset({"error", "timeout", "permission_denied", "cancelled
 
 def outcome_of_value(value: Any, tool: ToolDefinition, arguments: JsonObject, limit: int) -> Outcome:
     """The outcome of a tool that returned `value`."""
-    result = as_result(value, tool.name)
-    if result["success"] is not True:
-        return outcome_of_failure(result, tool, limit)
+    result: JsonObject = {"success": True, "data": value}
+    if isinstance(value, dict | ToolResult):
+        result = as_result(value, tool.name)
+        if result["success"] is not True:
+            return outcome_of_failure(result, tool, limit)
     text, size, result = to_text(result)
     full = None
     if len(text) > limit:

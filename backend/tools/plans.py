@@ -22,7 +22,7 @@ class Plan:
 
     __slots__ = (
         "cancel_argument", "definition", "handler", "injected", "injections", "inline", "keeps", "key_context",
-        "lifetime", "limit", "reusable", "safe", "schema", "serial", "writes",
+        "lifetime", "limit", "repairs", "reusable", "safe", "schema", "serial", "writes",
     )  # fmt: skip
 
     def __init__(self, definition: ToolDefinition) -> None:
@@ -41,6 +41,7 @@ class Plan:
         self.reusable = definition.cacheable
         self.lifetime = definition.cache_ttl
         self.limit = definition.result_limit
+        self.repairs = definition.read_only
         self.keeps = definition.cacheable or definition.on_failure.kind in ("CACHED_RESULT", "RETRY_ONLY")
 
     def key(self, arguments: JsonObject, context: Mapping[str, Any], scope: Hashable) -> Key:
