@@ -134,6 +134,8 @@ export type RunStatus = 'queued' | 'running' | 'waiting_approval' | 'completed' 
 
 export interface Run {
   id: string
+  /** The beginning of the input. */
+  title?: string
   kind: 'chat' | 'task' | 'workflow' | 'child' | 'manual'
   status: RunStatus
   stop_reason: string | null

@@ -1,8 +1,8 @@
-import { useQueries } from '@tanstack/vue-query'
+import { useQuery, useQueryClient } from '@tanstack/vue-query'
 import { computed, ref, toValue, watch, type MaybeRefOrGetter } from 'vue'
 import { listFiles } from '@/api/files'
 import { keys } from '@/api/keys'
-import type { FileEntry, Page } from '@/api/types'
+import type { FileEntry } from '@/api/types'
 import { crumbsOf } from '@/lib/paths'
 
 export interface TreeNode extends Pick<FileEntry, 'name' | 'path' | 'type'> {
@@ -11,6 +11,7 @@ export interface TreeNode extends Pick<FileEntry, 'name' | 'path' | 'type'> {
 
 const KEY = 'nanoclaw.tree.'
 const MOST_OPEN = 60
+const FRESH_MS = 30_000
 
 function stored(projectId: string): string[] {
   try {
@@ -25,6 +26,7 @@ export const inOrder = (entries: FileEntry[]): FileEntry[] => [...entries].sort(
 
 /** The tree of a project's files; a folder is asked for when it is unfolded. What is unfolded is kept. */
 export function useFileTree(projectId: MaybeRefOrGetter<string>, shown: MaybeRefOrGetter<string>) {
+  const client = useQueryClient()
   const open = ref<string[]>(stored(toValue(projectId)))
   watch(open, (paths) => localStorage.setItem(KEY + toValue(projectId), JSON.stringify(paths.slice(-MOST_OPEN))))
   // The way to what is shown is always unfolded.
@@ -36,21 +38,20 @@ export function useFileTree(projectId: MaybeRefOrGetter<string>, shown: MaybeRef
     },
     { immediate: true },
   )
-  const folders = computed(() => ['', ...open.value])
-  const lists = useQueries({
-    queries: computed(() =>
-      folders.value.map((path) => ({
-        queryKey: [...keys.fileList(toValue(projectId), path), 'tree'],
-        queryFn: () => listFiles(toValue(projectId), path),
-        retry: false,
-      })),
-    ),
+  /** The entries of a folder; none for one that is gone. */
+  async function entriesOf(path: string): Promise<[string, FileEntry[]]> {
+    const queryKey = [...keys.fileList(toValue(projectId), path), 'tree']
+    const page = await client.fetchQuery({ queryKey, queryFn: () => listFiles(toValue(projectId), path), staleTime: FRESH_MS }).catch(() => null)
+    return [path, page?.items ?? []]
+  }
+  const folders = useQuery({
+    queryKey: computed(() => [...keys.files(toValue(projectId)), 'tree', open.value]),
+    queryFn: async () => new Map(await Promise.all(['', ...open.value].map(entriesOf))),
+    placeholderData: (before: Map<string, FileEntry[]> | undefined) => before,
   })
-  const byFolder = computed(() => new Map(folders.value.map((path, index) => [path, (lists.value[index]?.data as Page<FileEntry> | undefined)?.items])))
   function nodesOf(folder: string): TreeNode[] {
-    return inOrder(byFolder.value.get(folder) ?? []).map(({ name, path, type }) => ({ name, path, type, ...(type === 'dir' ? { children: nodesOf(path) } : {}) }))
+    return inOrder(folders.data.value?.get(folder) ?? []).map(({ name, path, type }) => ({ name, path, type, ...(type === 'dir' ? { children: nodesOf(path) } : {}) }))
   }
   const nodes = computed(() => nodesOf(''))
-  const loading = computed(() => lists.value[0]?.isPending ?? true)
-  return { nodes, open, loading }
+  return { nodes, open, loading: folders.isPending }
 }

@@ -35,3 +35,6 @@ export function formatAgo(iso: string, locale: string, now = Date.now()): string
 
 export const formatDay = (iso: string, locale: string): string => new Intl.DateTimeFormat(locale, { weekday: 'short', month: 'short', day: 'numeric', year: new Date(iso).getFullYear() === new Date().getFullYear() ? undefined : 'numeric' }).format(new Date(iso))
 export const formatDateTime = (iso: string, locale: string): string => new Intl.DateTimeFormat(locale, { dateStyle: 'medium', timeStyle: 'short' }).format(new Date(iso))
+/** Money as the server counts it, in millionths; small sums keep enough digits to be told from nothing. */
+export const formatMoney = (micros: number, currency: string, locale: string): string =>
+  new Intl.NumberFormat(locale, { style: 'currency', currency: currency || 'USD', maximumFractionDigits: Math.abs(micros) < 1_000_000 ? 4 : 2 }).format(micros / 1_000_000)

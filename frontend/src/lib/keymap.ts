@@ -3,13 +3,13 @@
 export type ShortcutId =
   | 'palette' | 'newConversation' | 'sidebar' | 'panel' | 'help' | 'focusComposer' | 'find' | 'panes' | 'panesBack'
   | 'previousMessage' | 'nextMessage' | 'editMessage' | 'copyMessage' | 'retryMessage'
-  | 'goHome' | 'goFiles' | 'goRuns' | 'goTools' | 'undo'
+  | 'goHome' | 'goFiles' | 'goRuns' | 'goTools' | 'undo' | 'traceNext' | 'tracePrevious' | 'traceFailure'
 
 export interface Shortcut {
   id: ShortcutId
   /** `mod+shift+o`, `?`, or a sequence `g h`. */
   combos: string[]
-  group: 'general' | 'chat' | 'go'
+  group: 'general' | 'chat' | 'trace' | 'go'
   hidden?: boolean
 }
 
@@ -29,6 +29,9 @@ export const SHORTCUTS: Shortcut[] = [
   { id: 'editMessage', combos: ['e'], group: 'chat' },
   { id: 'copyMessage', combos: ['c'], group: 'chat' },
   { id: 'retryMessage', combos: ['r'], group: 'chat' },
+  { id: 'traceNext', combos: ['j'], group: 'trace' },
+  { id: 'tracePrevious', combos: ['k'], group: 'trace' },
+  { id: 'traceFailure', combos: ['n'], group: 'trace' },
   { id: 'goHome', combos: ['g h'], group: 'go' },
   { id: 'goFiles', combos: ['g f'], group: 'go' },
   { id: 'goRuns', combos: ['g r'], group: 'go' },

@@ -16,6 +16,9 @@ export const routes: RouteRecordRaw[] = [
   { path: '/p/:id/c/:cid', name: 'project-conversation', component: () => import('@/views/ConversationView.vue'), meta: { fixed: true } },
   { path: '/c/:cid', name: 'conversation', component: () => import('@/views/ConversationView.vue'), meta: { fixed: true } },
   { path: '/p/:id/files', name: 'files', component: page(() => import('@/views/FilesView.vue')), meta: { title: 'shell.files' } },
+  { path: '/p/:id/runs', name: 'runs', component: page(() => import('@/views/RunsView.vue')), meta: { title: 'shell.runs' } },
+  { path: '/p/:id/runs/:rid', name: 'run', component: page(() => import('@/views/TraceView.vue')), meta: { title: 'trace.title' } },
+  { path: '/runs/:rid', name: 'run-free', component: page(() => import('@/views/TraceView.vue')), meta: { title: 'trace.title' } },
   { path: '/:rest(.*)*', name: 'not-found', component: () => import('@/views/NotFoundView.vue'), meta: { title: 'state.notFoundTitle' } },
 ]
 

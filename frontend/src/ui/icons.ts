@@ -75,4 +75,7 @@ export {
   WrapText as IconWrap,
   Wrench as IconTools,
   X as IconClose,
+  Maximize as IconFit,
+  ZoomIn as IconZoomIn,
+  ZoomOut as IconZoomOut,
 } from 'lucide-vue-next'
