@@ -25,6 +25,19 @@ def decoder(*, strict: bool = True) -> json.JSONDecoder:
     return json.JSONDecoder(strict=strict, parse_float=finite, parse_constant=no_constant)
 
 
+class Reader(json.JSONDecoder):
+    """A reader for what other programs send: whatever is wrong with a text, depth included, is a ValueError."""
+
+    def raw_decode(self, s: str, idx: int = 0) -> tuple[Any, int]:
+        """(value, where it ends). Raises json.JSONDecodeError, ValueError."""
+        try:
+            value, end = super().raw_decode(s, idx)
+        except RecursionError:
+            raise json.JSONDecodeError("nested too deeply", s, idx) from None
+        check_depth(s, value)
+        return value, end
+
+
 def check_depth(text: str, value: Any) -> None:
     """Raises ValueError if `value`, read from `text`, is nested deeper than MAX_DEPTH levels."""
     if text.count("[") + text.count("{") <= MAX_DEPTH:

@@ -5,6 +5,7 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from .. import strict_json
 from ..agent.fence import unfence
 from ..agent.types import JsonObject
 
@@ -28,7 +29,7 @@ def result_of(content: Any) -> JsonObject:
     text = unfence(content) if isinstance(content, str) else json.dumps(content, ensure_ascii=False)
     start = text.find("{")
     try:
-        value, _ = json.JSONDecoder().raw_decode(text, start) if start >= 0 else (None, 0)
+        value, _ = strict_json.Reader().raw_decode(text, start) if start >= 0 else (None, 0)
     except ValueError:
         value = None
     if isinstance(value, dict) and isinstance(value.get("success"), bool):

@@ -5,6 +5,8 @@ import json
 import re
 from typing import Any
 
+from .. import strict_json
+
 LITERAL_LIMIT_CHARS = 200_000
 UNWRAP_LIMIT = 3
 SPECIAL_TAIL_CHARS = 200
@@ -12,13 +14,14 @@ _SPECIAL_END = re.compile(r"(?:\s*(?:<[|｜][^<>]{1,40}[|｜]>|</s>|</tool_call>
 _HALF_ESCAPE = re.compile(r"\\u[dD][89a-fA-F]")
 _EMPTY = {"", "null", "None", "undefined", "{}", '""', "[]"}
 _NAMES = {"true": True, "false": False, "null": None}
-_loose = json.JSONDecoder(strict=False)
+_strict = strict_json.Reader(parse_float=strict_json.finite, parse_constant=strict_json.no_constant)
+_loose = strict_json.Reader(strict=False, parse_float=strict_json.finite, parse_constant=strict_json.no_constant)
 
 
 def parse_arguments(raw: str) -> tuple[str, str | None]:
     """(text of an object, None), or (the text as it came, why no object could be found)."""
     try:
-        value = json.loads(raw)
+        value = _strict.decode(raw)
         if isinstance(value, dict):
             # An escape may stand for half a character: then the text is written anew, without it.
             return (object_text(value) if _HALF_ESCAPE.search(raw) else mend_surrogates(raw)), None
@@ -92,8 +95,6 @@ def _first_value(text: str) -> tuple[Any, str]:
     except ValueError as e:
         literal = _literal(text)
         return (literal, "") if literal is not None else (None, str(e))
-    except RecursionError:
-        return None, "it is nested too deeply"
     rest = text[end:].strip()
     if value == {} and rest.startswith("{"):
         try:

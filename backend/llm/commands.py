@@ -1,13 +1,14 @@
 """Slash commands: `/tool arguments`, as a person types them, into a tool call."""
 
-import json
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from .. import strict_json
 from ..agent.types import JsonObject
 
+_reader = strict_json.Reader()
 _COMMAND = re.compile(r"/([A-Za-z_][\w-]*)(?:[ \t]+|\s*\n|\Z)(.*)", re.DOTALL)
 _FENCE = re.compile(r"\A```\w*[ \t]*\n(.*?)\n?```\s*\Z", re.DOTALL)
 _QUOTED = re.compile(r"\A(?:\"((?:[^\"\\]|\\.)*)\"|'((?:[^'\\]|\\.)*)'|“([^”]*)”)\Z", re.DOTALL)
@@ -62,7 +63,7 @@ def _arguments(tool: str, rest: str, schema: JsonObject) -> Command:
     required = [key for key in schema.get("required", []) if key in properties]
     if rest.startswith("{"):
         try:
-            value = json.loads(rest)
+            value = _reader.decode(rest)
         except ValueError as e:
             # An expression or a text may begin with a brace, too: only for several arguments it must be JSON.
             if len(required) != 1 or not _takes_text(properties.get(required[0], {})):
@@ -151,7 +152,7 @@ def _cast(text: str, schema: JsonObject) -> Any:
     if kind == "string":
         return text
     try:
-        value = json.loads(text.lower() if kind == "boolean" else text)
+        value = _reader.decode(text.lower() if kind == "boolean" else text)
     except ValueError:
         value = None
     if kind == "array" and not isinstance(value, list):

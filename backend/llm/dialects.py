@@ -7,12 +7,13 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Any
 
+from .. import strict_json
 from .arguments import literal_value, object_text, parse_arguments
 from .deltas import tidy_name
 
 _NAME_KEYS = ("name", "tool_name", "function_name", "tool", "function", "recipient_name", "action")
 _ARGUMENT_KEYS = ("arguments", "parameters", "args", "input", "params", "tool_input", "action_input")
-_loose = json.JSONDecoder(strict=False)
+_loose = strict_json.Reader(strict=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -215,7 +216,7 @@ def _xml_value(text: str, marks: str = "") -> Any:
     if 'string="true"' in marks:
         return body
     try:
-        value = json.loads(body)
+        value = _loose.decode(body)
     except ValueError:
         return body
     # "12" may stand for a text or a number: the executor casts by the schema, and the text loses nothing.

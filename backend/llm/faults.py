@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 from http import HTTPStatus
 from typing import Any
 
+from .. import strict_json
 from ..errors import (
     ContentFiltered,
     ContextTooLong,
@@ -20,6 +21,7 @@ from ..errors import (
 )
 
 DETAIL_LIMIT_CHARS = 300
+_reader = strict_json.Reader()
 MESSAGE_LIMIT_CHARS = 4_000
 TRANSIENT_STATUSES = frozenset({408, 409, 425, 429, 500, 502, 503, 504, 520, 521, 522, 523, 524, 529, 530})
 
@@ -153,7 +155,7 @@ def _unfolded(text: str) -> str:
     if not text.startswith(("{", "[")):
         return text
     try:
-        return read_complaint(json.loads(text)).message or text
+        return read_complaint(_reader.decode(text)).message or text
     except ValueError:
         return text
 
@@ -188,12 +190,12 @@ def read_body(status: int, data: bytes) -> Complaint:
     """The error of an HTTP answer; a page in HTML or an empty body has no message of its own."""
     text = data.decode("utf-8", "replace").strip()
     try:
-        return read_complaint(json.loads(text), status)
+        return read_complaint(_reader.decode(text), status)
     except ValueError:
         pass
     if text.startswith("data:"):
         try:
-            return read_complaint(json.loads(text.splitlines()[0][5:]), status)
+            return read_complaint(_reader.decode(text.splitlines()[0][5:]), status)
         except ValueError:
             pass
     if text.startswith("<") or "<html" in text[:500].lower():

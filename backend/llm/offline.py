@@ -1,11 +1,11 @@
 """The provider that works with no model: commands, plain sentences it is sure of, answers from tool results."""
 
-import json
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from .. import strict_json
 from ..agent.types import Delta, JsonObject, ModelReply, ModelRequest, OnDelta, ToolCallRequest
 from ..cancel import CancelToken
 from ..errors import ModelCancelled
@@ -104,7 +104,7 @@ def _turn(messages: Sequence[JsonObject]) -> _Turn:
 
 def _object(text: Any) -> JsonObject:
     try:
-        value = json.loads(text)
+        value = strict_json.Reader().decode(text)
     except (TypeError, ValueError):
         return {}
     return value if isinstance(value, dict) else {}

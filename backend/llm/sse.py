@@ -1,8 +1,9 @@
 """Bytes of an answer into JSON objects: server-sent events, one JSON document or JSON lines, cut anywhere."""
 
-import json
 import re
 from typing import Any, Final
+
+from .. import strict_json
 
 EVENT_LIMIT_BYTES = 32 * 1024 * 1024
 BOM = b"\xef\xbb\xbf"
@@ -10,7 +11,7 @@ END_MARK = b"[DONE]"
 DONE: Final = object()
 _LINE_END = re.compile(rb"\r\n|\n|\r")
 # Strict about structure only: raw control characters inside strings are what some servers send.
-_decode = json.JSONDecoder(strict=False).decode
+_decode = strict_json.Reader(strict=False).decode
 
 
 def parse_json(data: bytes) -> Any:
