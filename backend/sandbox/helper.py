@@ -20,7 +20,8 @@ START_SECONDS = 30.0
 MESSAGE_MAX_BYTES = 1 << 16
 #: what a clean environment still needs: one thread for every numeric library, a place for shared objects
 _FIXED_ENVIRONMENT = {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1", "LC_ALL": "C.UTF-8"}
-_PASSED_ON = ("LD_LIBRARY_PATH", "SYSTEMROOT")
+#: where a machine tunes them, arithmetic would differ from the rest of the machine in the last digit without them
+_PASSED_ON = ("LD_LIBRARY_PATH", "OPENBLAS_CORETYPE", "OPENBLAS_L2_SIZE")
 _START = "import sys; sys.path[:] = [sys.argv[1], *sys.path]; from inside.zygote import main; main(sys.argv[2])"
 
 
