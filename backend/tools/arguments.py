@@ -23,9 +23,6 @@ def read_arguments(raw: Any, may_repair: bool) -> JsonObject:
     Raises InvalidArguments when no object can be found. Nothing is repaired unless `may_repair`.
     """
     if isinstance(raw, str):
-        plain = _plain_object(raw)
-        if plain is not None:
-            return plain
         value = _from_text(raw, may_repair)
     elif raw is None:
         return {}
@@ -40,7 +37,7 @@ def read_arguments(raw: Any, may_repair: bool) -> JsonObject:
     return value
 
 
-def _plain_object(text: str) -> JsonObject | None:
+def plain_object(text: str) -> JsonObject | None:
     """The usual case at once: the text is one object and nothing else, and cannot be deep."""
     if text[:1] != "{" or text.count("{") + text.count("[") > strict_json.MAX_DEPTH:
         return None

@@ -9,7 +9,7 @@ from typing import Any, Protocol
 from ..errors import SsrfViolation, ToolCancelled, ToolDenied, ToolError, WorkspaceViolation
 from .cache import Entry
 from .calls import Call, request_parts, stamp
-from .checks import check_allowed, check_call, find_plan
+from .checks import check_allowed, check_call, find_plan, json_text
 from .context import CallContext
 from .core import JsonObject, RetryPolicy, ToolRegistry
 from .failures import describe, failure
@@ -92,6 +92,7 @@ class Batch:
         tool = call.plan.definition if call.plan else None
         told = describe(error, call.name, self._context.state)
         call.outcome = outcome_of_failure(told, tool, self._kit.result_limit)
+        call.arguments_text = json_text(call.arguments_text)
 
     def _groups(self, calls: Sequence[Call]) -> Iterator[list[Call]]:
         """Neighbours that may run side by side; a call that is not safe, or not allowed to be, stands alone."""

@@ -6,7 +6,7 @@ from typing import Any
 
 from .core import JsonObject
 from .plans import Key, Plan
-from .results import Outcome, with_notes
+from .results import Outcome, clean_text, with_notes
 
 _MILLISECONDS = 1_000_000
 _last: tuple[int, str] = (-1, "")
@@ -95,5 +95,10 @@ def request_parts(request: Any) -> tuple[str, str, Any]:
     function = request.get("function", request)
     if not isinstance(function, dict):
         function = request
-    call_id, name = request.get("id"), function.get("name")
-    return call_id if isinstance(call_id, str) else "", name if isinstance(name, str) else "", function.get("arguments")
+    return _text(request.get("id")), _text(function.get("name")), function.get("arguments")
+
+
+def _text(value: Any) -> str:
+    if value.__class__ is not str:
+        return ""
+    return value if value.isascii() else clean_text(value)

@@ -7,11 +7,12 @@ from collections.abc import Callable
 from typing import Any
 
 from ..errors import InvalidArguments, ToolDenied, ToolError, ToolUnavailable, UnknownTool
-from .arguments import read_arguments
+from .arguments import plain_object, read_arguments
 from .calls import Call
 from .context import CallContext
 from .core import ToolDefinition
 from .plans import Plan, Plans
+from .results import clean_text, to_text
 
 MAX_NAMES_LISTED = 60
 SHOWN_NAME_CHARACTERS = 80
@@ -20,17 +21,27 @@ NEAR_MISS = 0.72  # similarity from which a name is suggested
 
 def check_call(call: Call, raw: Any, plans: Plans, context: CallContext) -> None:
     """Give the call its plan and arguments; raises ToolError and its kinds when it must not run."""
-    if raw.__class__ is str and raw:
-        call.arguments_text = raw
+    if raw.__class__ is str:
+        call.arguments_text = raw if raw.isascii() else clean_text(raw)
     plan = call.plan = find_plan(call.name, plans, context)
-    arguments = read_arguments(raw, plan.repairs)
-    if raw.__class__ is not str and raw is not None:
-        call.arguments_text = json.dumps(arguments, ensure_ascii=False)
+    arguments = plain_object(raw) if raw.__class__ is str else None
+    if arguments is None:
+        arguments = read_arguments(raw, plan.repairs)
+        call.arguments_text = to_text(arguments)[0]
     if plan.injected and not plan.injected.isdisjoint(arguments):
         arguments = drop_injected(arguments, plan, call)
     call.arguments = plan.schema.prepare(arguments)
     if context.values or plan.definition.unavailable is not None:
         check_allowed(plan.definition, context)
+
+
+def json_text(text: str) -> str:
+    """`text` if it is JSON, else the JSON text that holds it: what is stored of a call can always be read."""
+    try:
+        json.loads(text)
+    except (ValueError, RecursionError):
+        return json.dumps(text, ensure_ascii=False) if text.strip() else "{}"
+    return text
 
 
 def find_plan(name: str, plans: Plans, context: CallContext) -> Plan:

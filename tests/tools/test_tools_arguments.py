@@ -158,6 +158,37 @@ def test_broken_arguments_are_repaired_for_readers_and_never_for_writers(prepare
         assert prepare(raw, "writer")["code"] == "invalid_arguments"
 
 
+@pytest.mark.parametrize(
+    "raw",
+    [
+        "half {",
+        "[1]",
+        "",
+        None,
+        "\ud800",
+        '{"path": "\ud800"}',
+        "{'path': 'a'}",
+        {"path": "\ud800"},
+        "[" * 5000,
+        "\x00",
+        7,
+    ],
+)
+@pytest.mark.parametrize("name", ["probe", "writer", "no\ud800pe"])
+def test_what_is_stored_of_a_call_is_always_json_and_utf8(
+    executor: ToolExecutor, prepare: Any, raw: Any, name: str
+) -> None:
+    call = executor.process_tool_calls([{"id": "i\udfff", "function": {"name": name, "arguments": raw}}])[0]
+    json.dumps(call, ensure_ascii=False).encode()
+    json.loads(call["result"])
+    assert isinstance(json.loads(call["function"]["arguments"]), dict | str | list)
+
+
+def test_repaired_arguments_are_stored_as_they_were_understood(executor: ToolExecutor, prepare: Any) -> None:
+    call = executor.process_tool_calls([{"id": "a", "function": {"name": "probe", "arguments": "{'path': 'a'}"}}])[0]
+    assert json.loads(call["function"]["arguments"]) == {"path": "a"}
+
+
 def test_defaults_are_filled_in_and_lists_are_not_shared(executor: ToolExecutor, tools: Any, ask: Any) -> None:
     def grow(arguments: dict[str, Any]) -> int:
         arguments["items"].append(1)

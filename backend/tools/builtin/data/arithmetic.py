@@ -1,6 +1,7 @@
 """Bounded arithmetic: exact with integers and fractions, 50 decimal digits where that cannot be."""
 
 import decimal
+import math
 from collections.abc import Callable
 from decimal import Decimal
 from fractions import Fraction
@@ -12,6 +13,8 @@ Number = int | Fraction | Decimal
 MAX_INTEGER_BITS = 200_000  # 60,000 digits
 MAX_FRACTION_BITS = 20_000
 MAX_WORK_BITS = 4_000_000  # bits of all intermediate results of one expression together
+MAX_ROOT_DEGREE = 1_000
+MAX_ROOT_BITS = 4_096  # of what a root higher than the square root is looked for exactly
 MAX_EXPONENT_DIGITS = 60_000
 DIGITS = 50
 
@@ -195,7 +198,9 @@ def _whole_power(base: int | Fraction, exponent: int) -> Number:
 
 def exact_root(value: int | Fraction, degree: int) -> int | Fraction | None:
     """The root if it is rational, else None; `value` is not negative."""
-    if degree < 1 or degree > 1_000:
+    if degree < 1 or degree > MAX_ROOT_DEGREE:
+        return None
+    if degree > 2 and max(value.numerator.bit_length(), value.denominator.bit_length()) > MAX_ROOT_BITS:
         return None
     top, bottom = _integer_root(value.numerator, degree), _integer_root(value.denominator, degree)
     if top**degree != value.numerator or bottom**degree != value.denominator:
@@ -207,6 +212,8 @@ def _integer_root(value: int, degree: int) -> int:
     """The largest integer whose power is not above `value`, by Newton's method."""
     if value < 2 or degree == 1:
         return value
+    if degree == 2:
+        return math.isqrt(value)
     guess = 1 << -(-value.bit_length() // degree)
     while True:
         better = ((degree - 1) * guess + value // guess ** (degree - 1)) // degree
