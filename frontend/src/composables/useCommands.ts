@@ -74,13 +74,14 @@ export function useCommands(text: Ref<string>, close: () => void) {
         run: go(conversationLink({ id: hit.conversation_id!, project_id: hit.project_id }, { m: hit.id })),
       })),
   )
+  const everywhere = computed<Command[]>(() => [{ id: 'search', label: t('palette.everywhere', { text: text.value.trim() }), icon: IconSearch, run: go({ name: 'search', query: { q: text.value.trim() } }) }])
   return computed(() => {
     const best = (commands: Command[], most: number) => bestMatches(commands, text.value, (command) => command.label, most)
     const all = [
       { label: t('palette.conversations'), items: best(conversationCommands.value, 6) },
       { label: t('palette.projects'), items: best(projectCommands.value, 5) },
       { label: t('palette.actions'), items: best(actions.value, text.value ? 8 : 20) },
-      { label: t('palette.found'), items: text.value ? hits.value.slice(0, 8) : [] },
+      { label: t('palette.found'), items: text.value.trim() ? [...hits.value.slice(0, 8), ...everywhere.value] : [] },
     ]
     return all.filter((group) => group.items.length)
   })

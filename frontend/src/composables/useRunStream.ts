@@ -45,7 +45,10 @@ export function useRunStream(runId: MaybeRefOrGetter<string | null>, hooks: Hook
       lastId: current.view.seq ? String(current.view.seq) : null,
       isDone: finished,
       onState: (state, tries) => connection.report(state === 'open' ? 'live' : state, tries),
-      onOpen: () => current.reopen(),
+      onOpen: () => {
+        connection.seen()
+        current.reopen()
+      },
       onEvent: (raw) => {
         const event: RunEvent = { seq: Number(raw.id), type: raw.type, data: JSON.parse(raw.data) as Record<string, unknown> }
         const outcome = current.take(event)

@@ -2,6 +2,7 @@ import { useQueryClient, type QueryClient } from '@tanstack/vue-query'
 import { onBeforeUnmount, onMounted } from 'vue'
 import { keys } from '@/api/keys'
 import { followStream } from '@/lib/liveStream'
+import { useConnection } from '@/stores/connection'
 
 interface Changed {
   type: string
@@ -49,6 +50,7 @@ function createGrouper(client: QueryClient) {
 /** One stream for the whole tab: makes stale what changed elsewhere. A hidden tab closes it. */
 export function useTabEvents(): void {
   const client = useQueryClient()
+  const connection = useConnection()
   const invalidate = createGrouper(client)
   let controller: AbortController | undefined
   let wasOpen = false
@@ -61,6 +63,7 @@ export function useTabEvents(): void {
       signal: controller.signal,
       // What happened between two connections is unknown, so everything is asked again.
       onOpen: () => {
+        connection.seen()
         if (wasOpen) void client.invalidateQueries()
         wasOpen = true
       },

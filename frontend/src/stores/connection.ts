@@ -5,7 +5,7 @@ import { onReachability, queryClient } from '@/api/queryClient'
 export type LiveState = 'live' | 'reconnecting' | 'caught-up' | 'polling'
 
 const FIRST_RETRY_MS = 2_000
-const LONGEST_RETRY_MS = 30_000
+const LONGEST_RETRY_MS = 10_000
 
 /** Whether the server can be reached, and how the live streams are doing. */
 export const useConnection = defineStore('connection', () => {
@@ -43,9 +43,13 @@ export const useConnection = defineStore('connection', () => {
     if (value) wait = FIRST_RETRY_MS
     else schedule()
   })
+  /** A stream was opened: the server is there, whatever a request said before. */
+  function seen(): void {
+    if (!reachable.value) void retryNow()
+  }
   function report(state: LiveState, attempt = 0): void {
     live.value = state
     tries.value = attempt
   }
-  return { offline, live, tries, retryNow, report }
+  return { offline, live, tries, retryNow, seen, report }
 })
