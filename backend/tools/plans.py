@@ -1,5 +1,6 @@
 """What the executor works out once for each tool: the compiled schema, what to inject, how its calls are keyed."""
 
+import hashlib
 import itertools
 from collections.abc import Hashable, Mapping
 from copy import deepcopy
@@ -10,6 +11,8 @@ from .encoding import fast_encoder
 from .validation import ArgumentSchema
 
 CANCEL_KEY = "cancelled"
+
+MAX_KEY_CHARACTERS = 2_000
 
 Key = tuple[int, str, str, Hashable]
 
@@ -52,7 +55,10 @@ class Plan:
         injected = ""
         if self.key_context:
             injected = "".join([_canonical(context.get(name)) for name in self.key_context])
-        return (self.serial, _canonical(arguments), injected, None if self.definition.pure else scope)
+        text = _canonical(arguments)
+        if len(text) > MAX_KEY_CHARACTERS:  # a key outlives its call: it must not hold a file's content
+            text = hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+        return (self.serial, text, injected, None if self.definition.pure else scope)
 
     def handed_over(self, arguments: JsonObject, call_id: str, context: Mapping[str, Any]) -> JsonObject:
         """The handler's own copy of the arguments, with what the tool needs from the context."""

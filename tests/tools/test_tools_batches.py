@@ -151,7 +151,9 @@ def test_a_write_between_equal_writes_makes_them_different(executor: ToolExecuto
     assert content == ["a", "b", "a"]
 
 
-def test_ids_are_unique_in_the_run_and_the_model_s_own_is_kept(executor: ToolExecutor, tools: Any, ask: Any) -> None:
+def test_nb_par_04_and_05_ids_are_unique_in_the_run_and_made_up_where_missing(
+    executor: ToolExecutor, tools: Any, ask: Any
+) -> None:
     tools.add("a", read_only=True)
     context = {"run_id": "r"}
     first = executor.process_tool_calls_parallel([ask("a", "x", n=1), ask("a", "x", n=2), ask("a", "", n=3)], context)

@@ -10,6 +10,7 @@ from backend.cancel import CancelToken
 from backend.errors import FetchRetryable
 from backend.tools import ExecutorSettings, RetryPolicy, ToolExecutor, ToolRegistry
 from backend.tools.cache import Entry, Generations, ResultCache
+from backend.tools.plans import Plans
 from backend.tools.results import Outcome
 
 WAIT = 5.0
@@ -312,6 +313,17 @@ def test_many_threads_may_use_the_cache_at_once() -> None:
         thread.join()
     assert failures == []
     assert len(cache) <= 50
+
+
+def test_long_arguments_are_told_apart_and_their_keys_stay_short(executor: ToolExecutor, tools: Any, ask: Any) -> None:
+    tools.add("look", lambda a: a["text"][-1], pure=True)
+    for last in "abab":
+        call = run(executor, ask("look", text="x" * 100_000 + last))
+        assert json.loads(call["result"])["data"] == last
+    assert tools.count("look") == 2
+    plan = Plans(tools.registry).get("look")
+    assert plan is not None
+    assert len(plan.key({"text": "x" * 100_000}, {}, None)[1]) < 100
 
 
 def test_the_canonical_key_tells_one_from_true_and_text(executor: ToolExecutor, tools: Any, ask: Any) -> None:
