@@ -198,3 +198,15 @@ def test_a_plot_becomes_a_picture_where_matplotlib_is_installed() -> None:
     pytest.importorskip("matplotlib")
     result = sandbox.run(sandbox.SandboxRequest("import matplotlib.pyplot as plt\nplt.plot([1, 3, 2])\nplt.show()"))
     assert result.contents["figure_1.png"].startswith(b"\x89PNG")
+
+
+def test_excel_files_are_written_and_read_in_memory() -> None:
+    pytest.importorskip("pandas")
+    pytest.importorskip("openpyxl")
+    code = (
+        "import pandas as pd\n"
+        "pd.DataFrame({'a': [1, 2]}).to_excel('o.xlsx', index=False)\n"
+        "pd.read_excel('o.xlsx')['a'].sum().item()\n"
+    )
+    result = sandbox.run(sandbox.SandboxRequest(code))
+    assert (result["error"], result["value"], list(result.contents)) == (None, "3", ["o.xlsx"])

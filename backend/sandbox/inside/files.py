@@ -6,6 +6,7 @@ import io
 import os
 import posixpath
 import stat
+import time
 from collections.abc import Iterator
 from typing import Any, BinaryIO
 
@@ -248,8 +249,9 @@ class FileTable:
             raise OSError(errno.EBADF, os.strerror(errno.EBADF))
         name = plain_name(os.fspath(path))
         content = self.content(name)
+        now = int(time.time())
         if content is not None:
-            return os.stat_result((stat.S_IFREG | 0o644, 0, 0, 1, 0, 0, len(content), 0, 0, 0))
+            return os.stat_result((stat.S_IFREG | 0o644, 0, 0, 1, 0, 0, len(content), now, now, now))
         if name == "." or name in self._folders or any(n.startswith(name + "/") for n in self.names()):
             return os.stat_result((stat.S_IFDIR | 0o755, 0, 0, 1, 0, 0, 0, 0, 0, 0))
         raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), str(path))

@@ -4,6 +4,8 @@ import builtins
 import importlib
 import importlib.util
 import io
+import itertools
+import os
 import pkgutil
 from collections.abc import Iterable
 from pathlib import Path
@@ -218,9 +220,29 @@ def _warm_pandas() -> None:
     frame.to_json(orient="records")
     pd.read_json(io.StringIO(frame.to_json(orient="records")))
     frame.to_html()
+    _warm_excel(frame)
     pd.get_dummies(frame["k"])
     pd.cut(frame["v"], 2)
     pd.to_datetime(["2024-01-31"]).strftime("%d.%m.%Y")
+
+
+def _warm_excel(frame: Any) -> None:
+    """Excel files, where openpyxl is installed; it writes each sheet to a temporary file, here one in memory."""
+    os.environ["OPENPYXL_LXML"] = "False"  # lxml opens files by itself, past the table
+    if importlib.util.find_spec("openpyxl") is None:
+        return
+    numbers = itertools.count()
+    writer: Any = importlib.import_module("openpyxl.worksheet._writer")
+    book = io.BytesIO()
+    frame.to_excel(book)
+    importlib.import_module("pandas").read_excel(book)
+
+    def create_temporary_file(suffix: str = "") -> str:
+        name = f".sheet-{next(numbers)}{suffix}"
+        writer.ALL_TEMP_FILES.append(name)
+        return name
+
+    writer.create_temporary_file = create_temporary_file
 
 
 def _guard_expressions() -> None:
