@@ -18,6 +18,8 @@ from .runtime import Runtime
 from .serializers import ACTIVE
 
 RESTORE_DAYS = 30
+# What the kernel shows as files, this process's own secrets among them.
+KERNEL_FOLDERS = tuple(Path(name) for name in ("/proc", "/sys", "/dev"))
 CHANGEABLE = ("name", "description", "instructions", "default_model", "allowed_tools", "limits")
 
 
@@ -158,6 +160,8 @@ def _existing_folder(runtime: Runtime, text: str) -> Path:
         folder = None
     if folder is None or not folder.is_dir():
         raise InvalidInput("The folder cannot be opened.", {"path": ["there is no such folder"]})
+    if any(folder.is_relative_to(place) for place in KERNEL_FOLDERS):
+        raise InvalidInput("The folder cannot be opened.", {"path": ["it holds the system's own state, not files"]})
     instance = runtime.settings.instance.resolve()
     if folder == instance or folder.is_relative_to(instance) or instance.is_relative_to(folder):
         why = "NanoClaw's own instance folder can be neither inside nor around a project"

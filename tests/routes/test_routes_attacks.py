@@ -1,6 +1,7 @@
 """Hostile requests: odd JSON, other sites' pages, wrong codes, odd ranges. Nothing breaks, and nothing stays broken."""
 
 import json
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -109,3 +110,10 @@ def test_a_range_that_makes_no_sense_is_none(api: Api, asked: str, status: int, 
         assert json.loads(answer.data)["code"] == "range_not_satisfiable"
     else:
         assert answer.data == body
+
+
+# ---------------------------------------------------------------- folders
+@pytest.mark.skipif(not Path("/proc/self").exists(), reason="there is no /proc here")
+@pytest.mark.parametrize("path", ["/proc", "/proc/self", "/sys", "/dev"])
+def test_what_the_kernel_shows_as_files_is_no_project(api: Api, path: str) -> None:
+    problem(api.post("/api/projects", {"name": "x", "path": path}), 422, "validation_failed")
