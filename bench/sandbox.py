@@ -78,7 +78,10 @@ def memory(pool: Pool) -> list[dict[str, Any]]:
     found = []
     for pid in pool.pids():
         for process in [psutil.Process(pid), *psutil.Process(pid).children(recursive=True)]:
-            info = process.memory_full_info()
+            try:
+                info = process.memory_full_info()
+            except psutil.NoSuchProcess:  # the last run's child, just being reaped
+                continue
             found.append({"pss": round(info.pss / 2**20, 1), "rss": round(info.rss / 2**20, 1)})
     return found
 
