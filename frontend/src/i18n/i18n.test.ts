@@ -1,9 +1,10 @@
 import { describe, expect, it } from 'vitest'
-import { setLocale, t } from '.'
+import { loadPageMessages, setLocale, t } from '.'
 
 describe('compiled messages', () => {
   it('are said in both languages, with and without placeholders', async () => {
     await setLocale('en')
+    await loadPageMessages()
     expect(t('common.close')).toBe('Close')
     expect(t('calls.group', { n: 3, time: '2s' })).toBe('3 tool calls, 2s')
     expect(t('home.task2Text')).toContain('{"path": "notes.md"')

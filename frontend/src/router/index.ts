@@ -5,14 +5,14 @@ import { whenSignedOut } from '@/api/client'
 import { loadSession } from '@/composables/useSession'
 import { loadPageMessages } from '@/i18n'
 
-/** A page beside the conversation: its messages come along. */
+/** A page other than the conversation: its messages come along. */
 const page = (load: () => Promise<unknown>) => () => Promise.all([load(), loadPageMessages()]).then(([view]) => view as { default: Component })
 
 /** Every page, lazily loaded. A page that is not built yet is absent; links ask router.hasRoute(name). */
 export const routes: RouteRecordRaw[] = [
-  { path: '/', name: 'home', component: () => import('@/views/HomeView.vue'), meta: { title: 'shell.home' } },
-  { path: '/login', name: 'login', component: () => import('@/views/LoginView.vue'), meta: { bare: true, title: 'login.title' } },
-  { path: '/search', name: 'search', component: () => import('@/views/SearchView.vue'), meta: { title: 'shell.searchConversations' } },
+  { path: '/', name: 'home', component: page(() => import('@/views/HomeView.vue')), meta: { title: 'shell.home' } },
+  { path: '/login', name: 'login', component: page(() => import('@/views/LoginView.vue')), meta: { bare: true, title: 'login.title' } },
+  { path: '/search', name: 'search', component: page(() => import('@/views/SearchView.vue')), meta: { title: 'shell.searchConversations' } },
   { path: '/p/:id/c/:cid', name: 'project-conversation', component: () => import('@/views/ConversationView.vue'), meta: { fixed: true } },
   { path: '/c/:cid', name: 'conversation', component: () => import('@/views/ConversationView.vue'), meta: { fixed: true } },
   { path: '/p/:id/files', name: 'files', component: page(() => import('@/views/FilesView.vue')), meta: { title: 'shell.files' } },
