@@ -1,0 +1,158 @@
+"""Makes the pictures under docs/screenshots/: each page in both themes and languages, from a real server with a scripted model.
+
+.venv/bin/python tests/screenshots.py [NAME …]
+"""
+
+import random
+import shutil
+import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from playwright.sync_api import Browser, Page, sync_playwright
+from support.model_server import Call, ModelServer, Turn
+from support.server import ROOT, Server
+
+FOLDER = ROOT / "docs" / "screenshots"
+SIZE = {"width": 1440, "height": 900}
+FLAGS = ["--no-sandbox", "--disable-quic", "--no-first-run", "--disable-background-networking", "--disable-gpu"]
+LOOKS = [(theme, language) for language in ("en", "zh-CN") for theme in ("light", "dark")]
+CODE = """import csv
+
+units = {}
+for row in csv.DictReader(open("sales.csv")):
+    units[row["city"]] = units.get(row["city"], 0) + int(row["units"])
+for city, total in sorted(units.items(), key=lambda item: -item[1]):
+    print(f"{city:10} {total:>7,}")
+"""
+REPORT = """# Sales by city
+
+| City | Units |
+|---|---:|
+| Lisbon | 21,033 |
+| Oslo | 20,871 |
+| 上海 | 20,455 |
+| Quito | 20,112 |
+
+Lisbon leads by less than one percent.
+"""
+ANSWER = """I have written **report.md**. In short:
+
+- **Lisbon** sold most, with 21,033 units
+- the four cities lie within five percent of each other
+
+```python
+share = units["Lisbon"] / sum(units.values())
+```
+"""
+
+
+def scripted(body: dict[str, Any]) -> Turn:
+    """A report in four steps: look, compute, write, answer."""
+    done = 0
+    for message in reversed(body["messages"]):
+        if message["role"] == "user":
+            break
+        done += message["role"] == "assistant"
+    turns = [
+        Turn(
+            reasoning=["The person wants a report. ", "I look at the data first."],
+            text="I look at the first and the last rows.",
+            tool_calls=[
+                Call("file_read", {"path": "sales.csv", "limit": 5}),
+                Call("file_read", {"path": "sales.csv", "offset": 3990, "limit": 5}),
+            ],
+        ),
+        Turn(
+            text="Now the sums.",
+            tool_calls=[
+                Call("execute_python", {"code": CODE, "files": ["sales.csv"]}),
+                Call("calculator", {"expression": "21033 / 82471"}),
+            ],
+        ),
+        Turn(tool_calls=[Call("file_write", {"path": "report.md", "content": REPORT})]),
+        Turn(text=ANSWER),
+    ]
+    return turns[min(done, len(turns) - 1)]
+
+
+def sales() -> bytes:
+    """A few thousand rows."""
+    rng = random.Random(7)
+    rows = ["day,city,units,price"]
+    for i in range(4000):
+        city = rng.choice(["Lisbon", "Oslo", "上海", "Quito"])
+        rows.append(
+            f"2026-{i % 12 + 1:02d}-{i % 28 + 1:02d},{city},{rng.randint(1, 40)},{rng.randint(100, 9900) / 100}"
+        )
+    return "\n".join(rows).encode()
+
+
+@contextmanager
+def prepared() -> Iterator[tuple[Server, dict[str, str]]]:
+    """A server with a project in which the agent has done its work, and the addresses of its pages."""
+    with tempfile.TemporaryDirectory() as folder, ModelServer() as model:
+        model.script("*", [scripted] * 100)
+        settings = {"OPENAI_BASE_URL": model.url, "OPENAI_API_KEY": "sk-demo", "OPENAI_MODEL": "demo-model"}
+        with Server(Path(folder) / "instance", **settings) as server:
+            project = server.post("/api/projects", {"name": "Sales 2026", "description": "Numbers of the year"})["id"]
+            server.post_file(f"/api/projects/{project}/files/upload", "sales.csv", sales())
+            conversation = server.post("/api/conversations", {"project_id": project})["id"]
+            sent = server.post(
+                f"/api/conversations/{conversation}/messages", {"content": "Write a short sales report."}
+            )
+            run = server.wait_run(sent["run"]["id"])["id"]
+            yield (
+                server,
+                {
+                    "home": "/",
+                    "conversation": f"/p/{project}/c/{conversation}",
+                    "projects": "/projects",
+                    "project": f"/p/{project}",
+                    "files": f"/p/{project}/files?path=report.md",
+                    "runs": f"/p/{project}/runs",
+                    "trace": f"/p/{project}/runs/{run}",
+                    "tools": "/tools",
+                    "usage": "/usage",
+                    "settings": "/settings",
+                    "search": "/search?q=report",
+                },
+            )
+
+
+def main(names: list[str]) -> None:
+    """Make the pictures of the named pages, or of all."""
+    browser_path = shutil.which("chromium") or shutil.which("google-chrome")
+    with prepared() as (server, pages), sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=browser_path, args=FLAGS)
+        for theme, language in LOOKS:
+            page = signed_in(browser, server, theme, language)
+            for name, address in pages.items():
+                if not names or name in names:
+                    picture(page, server, address, f"{name}-{theme}-{language}.png")
+            page.context.close()
+        browser.close()
+
+
+def signed_in(browser: Browser, server: Server, theme: str, language: str) -> Page:
+    """A page in this look."""
+    context = browser.new_context(viewport=SIZE, locale=language, color_scheme=theme)  # type: ignore[arg-type]
+    page = context.new_page()
+    page.goto(server.login_link())
+    page.get_by_role("main").wait_for()
+    return page
+
+
+def picture(page: Page, server: Server, address: str, name: str) -> None:
+    """One picture, once the page is quiet."""
+    page.goto(server.url + address)
+    page.get_by_role("main").wait_for()
+    page.wait_for_timeout(1200)
+    page.screenshot(path=FOLDER / name)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
