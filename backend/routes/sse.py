@@ -1,5 +1,7 @@
 """Server-Sent Events: how events of the log become a response that lives as long as its reader."""
 
+import select
+import socket
 from collections.abc import Callable, Generator, Iterable, Iterator
 from dataclasses import dataclass
 from typing import TypeVar
@@ -48,7 +50,7 @@ def stream(source: Iterator[T | None], frame_of: Callable[[T], Frame], may_go_on
     """
     close = source.close if isinstance(source, Generator) else None
     try:
-        give_back = web_state().slots.take(identity().user_id, automation=is_automation())
+        give_back = web_state().slots.take(identity().user_id, automation=is_automation(), has_left=reader_has_left())
     except Unavailable:
         if close:
             close()
@@ -61,6 +63,23 @@ def stream(source: Iterator[T | None], frame_of: Callable[[T], Frame], may_go_on
     response.headers["Cache-Control"] = "no-store"
     response.headers["X-Accel-Buffering"] = "no"
     return response
+
+
+def reader_has_left() -> Callable[[], bool]:
+    """A question that can be asked later, outside the request: has the reader closed its side of the connection?"""
+    sock = request.environ.get("gunicorn.socket")
+
+    def ask() -> bool:
+        if sock is None:
+            return False
+        try:
+            poll = select.poll()
+            poll.register(sock, select.POLLIN)
+            return bool(poll.poll(0)) and sock.recv(1, socket.MSG_PEEK) == b""
+        except (OSError, ValueError):
+            return True
+
+    return ask
 
 
 def still_signed_in() -> Callable[[], bool]:

@@ -1,7 +1,6 @@
 """What the web side itself remembers in this process: rate limits and open streams."""
 
 import threading
-from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import cast
@@ -17,6 +16,12 @@ STREAMS_PER_USER = 8
 THREADS_FOR_OTHERS = 16
 
 
+@dataclass(frozen=True, slots=True)
+class _Place:
+    user_id: str
+    has_left: Callable[[], bool]
+
+
 class StreamSlots:
     """How many event streams may be open: all together, and for one user."""
 
@@ -24,30 +29,35 @@ class StreamSlots:
         self._total = total
         self._per_user = per_user
         self._lock = threading.Lock()
-        self._open: Counter[str] = Counter()
+        self._open: dict[object, _Place] = {}
 
-    def take(self, user_id: str, *, automation: bool = False) -> Callable[[], None]:
+    def take(
+        self, user_id: str, *, automation: bool = False, has_left: Callable[[], bool] = lambda: False
+    ) -> Callable[[], None]:
         """Count a stream; returns what gives its place back. Automation has no limit of its own.
 
-        Raises Unavailable when there are too many.
+        A reader that `has_left` keeps its thread until the next heartbeat, but nobody from opening another:
+        a page is reloaded more often than that. Raises Unavailable when there are too many.
         """
         with self._lock:
-            mine = 0 if automation else self._open[user_id]
-            if self._open.total() >= self._total or mine >= self._per_user:
+            if len(self._open) >= self._total or (not automation and self._mine(user_id) >= self._per_user):
                 raise Unavailable("Too many event streams are open; poll instead, or try again.")
-            self._open[user_id] += 1
-        place = [user_id]  # a response may be closed more than once
-        return lambda: self._give_back(place)
+            key = object()
+            self._open[key] = _Place(user_id, has_left)
+        return lambda: self._give_back(key)
 
-    def _give_back(self, place: list[str]) -> None:
+    def _mine(self, user_id: str) -> int:
+        mine = [place for place in self._open.values() if place.user_id == user_id]
+        return len(mine) if len(mine) < self._per_user else sum(not place.has_left() for place in mine)
+
+    def _give_back(self, key: object) -> None:
         with self._lock:
-            if place:
-                self._open.subtract([place.pop()])
+            self._open.pop(key, None)  # a response may be closed more than once
 
     def open(self) -> int:
         """How many are open."""
         with self._lock:
-            return self._open.total()
+            return len(self._open)
 
 
 @dataclass(slots=True)

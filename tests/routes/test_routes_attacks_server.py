@@ -80,6 +80,21 @@ def test_silent_and_lingering_clients_hold_no_thread(server: Server) -> None:
         sock.close()
 
 
+def test_a_page_that_is_reloaded_keeps_its_streams(server: Server) -> None:
+    token = server.post("/api/auth/tokens", {"name": "a person, not automation"})["token"]
+    head = _head(server, "GET", "/api/events").replace(TOKEN.encode(), token.encode())
+    for _ in range(30):
+        with _connect(server) as sock:
+            sock.sendall(head)
+            assert _status(sock) == 200
+    kept = [_connect(server) for _ in range(9)]
+    for sock in kept:
+        sock.sendall(head)
+    assert sorted(_status(sock) for sock in kept) == [200] * 8 + [503]
+    for sock in kept:
+        sock.close()
+
+
 def test_a_long_name_in_chinese_fits_an_address(server: Server, content: str) -> None:
     path = content.replace("a.txt", "/".join(["文件夹" * 25] * 3))
     server.call("PUT", path, expect=201, data=b"x")
