@@ -27,6 +27,8 @@ from .services.running.execution import Execution
 from .services.runtime import Runtime
 from .services.workspaces import Workspaces
 from .settings import Settings
+from .stores import fallback as fallback_log
+from .stores.fallback import Fallback
 from .stores.leases import Leases
 from .stores.writer import RunWriter
 from .tools import ToolExecutor, init_tools, register_service, registry
@@ -51,7 +53,10 @@ class Instance:
     upkeep: Upkeep
 
     def start(self) -> None:
-        """End what a dead process left half done by hand or as a child, then work on runs."""
+        """Enter what an earlier process could not, end what it left half done by hand or as a child, then work on runs."""
+        if entered := self.writer.replay(self.runtime.settings.instance / fallback_log.NAME):
+            log.warning("%d records were entered from the fallback log", entered)
+        self.writer.fallback.open()
         manual.recover(self.runtime)
         self.children.recover()
         self.queue.start()
@@ -95,8 +100,10 @@ def build(settings: Settings) -> Instance:
     database = Database()
     database.open(settings.database)
     blobs = BlobStore(settings.instance / "blobs")
-    writer = RunWriter(database, lambda text: blobs.put(text.encode("utf-8")))
+    fallback = Fallback(settings.instance / fallback_log.NAME)
+    writer = RunWriter(database, lambda text: blobs.put(text.encode("utf-8")), fallback)
     events, tabs = EventLog(database), TabEvents()
+    writer.on_trouble = partial(tabs.publish_to_all, "storage")
     sandbox.set_requirement(settings.sandbox)
     tool_errors = init_tools(settings.instance / "tools")
     runtime = Runtime(
@@ -116,7 +123,7 @@ def build(settings: Settings) -> Instance:
     execution = Execution(runtime, writer, events)
     queue = LocalQueue(execution, Leases(database, f"{socket.gethostname()}:{os.getpid()}"[:60]), settings.runs)
     runtime.queue = queue
-    runtime.readiness = partial(_readiness, runtime, queue)
+    runtime.readiness = partial(_readiness, queue, writer)
     children = ChildRuns(execution)
     _offer_services(runtime, children)
     return Instance(runtime, queue, execution, children, writer, events, tabs, Upkeep())
@@ -187,5 +194,10 @@ def _web(settings: Settings) -> tuple[FetchSettings, SearchChain]:
         raise InvalidInput(str(fault)) from fault
 
 
-def _readiness(runtime: Runtime, queue: LocalQueue) -> dict[str, Any]:
-    return {"queue": queue.depth(), "sandbox": sandbox.walls(), "database": {"revision": migrations.head()}}
+def _readiness(queue: LocalQueue, writer: RunWriter) -> dict[str, Any]:
+    waiting = writer.fallback.count()
+    return {
+        "queue": queue.depth(),
+        "sandbox": sandbox.walls(),
+        "database": {"revision": migrations.head(), "records_waiting": waiting},
+    }

@@ -78,6 +78,11 @@ class Bus(Generic[T]):
         for mailbox in self._topics.get(topic, ()):
             mailbox.put(items)
 
+    def publish_to_all(self, items: Sequence[T]) -> None:
+        """Hand items to every mailbox there is."""
+        for topic in list(self._topics):
+            self.publish(topic, items)
+
     def join(self, topic: str) -> Mailbox[T]:
         """A new mailbox on the topic."""
         mailbox: Mailbox[T] = Mailbox()
@@ -207,6 +212,10 @@ class TabEvents:
     def publish(self, user_id: str, kind: str, object_id: str) -> None:
         """Tell every tab of the user."""
         self._bus.publish(user_id, [Changed(kind, object_id)])
+
+    def publish_to_all(self, kind: str, object_id: str) -> None:
+        """Tell every tab of every user."""
+        self._bus.publish_to_all([Changed(kind, object_id)])
 
     def subscribe(self, user_id: str) -> Generator[Changed | None, None, None]:
         """Changes from this call on; None is a heartbeat. A gap is told as a change of everything. Close it."""

@@ -12,7 +12,8 @@ from ..agent.types import CallRecord, Event, Record, StepRecord, WaitingMessage
 from ..errors import LeaseLost
 from ..extensions import Database
 from ..models import Conversation, Message
-from .writer import Batch, RunWriter
+from .batches import Batch
+from .writer import RunWriter
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,46 +1,51 @@
 """The one writer of runs: groups what many runs record into few commits, and publishes only after the commit."""
 
+import logging
 import threading
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
-from functools import lru_cache
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
 
-from sqlalchemy import Connection, Executable, bindparam, insert, update
+from sqlalchemy import Connection
 from sqlalchemy.exc import DBAPIError, OperationalError, SQLAlchemyError
 
 from ..agent.ports import Tell
 from ..agent.types import CallRecord, Event, Record
-from ..errors import LeaseLost, NanoClawError, StorageError
+from ..errors import NanoClawError, StorageError
 from ..extensions import Database
-from ..models import Base
-from . import rows
+from . import grouping
+from .batches import Batch
+from .fallback import Fallback, read
+
+log = logging.getLogger(__name__)
 
 PACE_SECONDS = 0.05
 RETRY_DELAYS_SECONDS = (0.1, 0.5, 2.0)
 CHECKPOINT_PAGES = 1000
-DELTAS = ("text.delta", "reasoning.delta")
+TRY_AGAIN_SECONDS = 1.0
+SAFE = (
+    "Everything shown so far is stored. What happened last is kept in the fallback log and is entered as soon as "
+    "the database takes writes again, at the latest at the next start."
+)
 
 KeepBlob = Callable[[str], str]
 
 
+Outcome = Literal["written", "refused", "unavailable"]
+
+
 @dataclass(slots=True)
-class Batch:
-    """Rows and events of one moment of one run, and who is told once they are committed.
+class WriterCounts:
+    """What the writer has done since the start."""
 
-    `awaited`: a caller waits for it. Without, it may be grouped with what comes within 50 ms.
-    """
-
-    run_id: str
-    epoch: int
-    rows: Sequence[Record]
-    events: list[Event]
-    tell: Tell
-    awaited: bool
-    due: float = 0.0
-    blobs: dict[int, str] = field(default_factory=dict)
-    done: bool = False
-    error: NanoClawError | None = None
+    commits: int = 0
+    events: int = 0
+    retries: int = 0
+    kept: int = 0
+    untold: int = 0
 
 
 class RunWriter:
@@ -49,11 +54,17 @@ class RunWriter:
     What nobody waits for is committed with the next that somebody waits for, or within 50 ms. Deltas are
     committed at once when the run's last ones are at least 50 ms old: the first of an answer always.
     Batches that somebody waits for or that hold rows are written with synchronous=FULL, deltas with NORMAL.
+
+    A database that takes nothing is tried 4 times; then the batch goes to the fallback log, its caller gets
+    StorageError, and it is entered as soon as the database takes writes again, before anything newer of its run.
     """
 
-    def __init__(self, database: Database, keep_blob: KeepBlob) -> None:
+    def __init__(self, database: Database, keep_blob: KeepBlob, fallback: Fallback | None = None) -> None:
         self._db = database
         self._keep_blob = keep_blob
+        self.fallback = fallback or Fallback(None)
+        self.counts = WriterCounts()
+        self.on_trouble: Callable[[str], None] = lambda run_id: None
         self._committing = threading.Lock()
         self._waiting = threading.Condition()
         self._pending: list[Batch] = []
@@ -67,8 +78,9 @@ class RunWriter:
 
     def submit(self, batch: Batch, wait: bool) -> None:
         """Queue a batch; with `wait`, return when it is committed and told, or raise its error."""
-        self._raise_earlier_failure(batch.run_id)
         batch.blobs = self._keep_full_results(batch.rows)
+        batch.events = self.fallback.without_known(batch)
+        self._raise_earlier_failure(batch)
         batch.due = self._due(batch)
         with self._waiting:
             self._pending.append(batch)
@@ -90,14 +102,36 @@ class RunWriter:
         self._flusher.join(timeout=5)
         with self._committing:
             self._commit_pending()
-            if self._connection is not None:
-                self._connection.close()
-                self._connection = None
+            self._enter_kept()
+            self._drop_connection()
+        self.fallback.close()
+
+    def enter_kept(self) -> None:
+        """Try once to write what waits in the fallback log, if anything does."""
+        if self.fallback:
+            with self._committing:
+                self._enter_kept()
+
+    def replay(self, path: Path) -> int:
+        """At start, before any run is taken: enter what an earlier process left in its fallback log. How many moments."""
+        left = read(path)
+        if not left:
+            return 0
+        with self._committing:
+            connection = self._ready_connection(full=True)
+            with self._db.transaction(connection):
+                fresh = grouping.not_entered(connection, left)
+                for run_id in dict.fromkeys(batch.run_id for batch in fresh):
+                    grouping.write_run(connection, [batch for batch in fresh if batch.run_id == run_id])
+        path.unlink(missing_ok=True)
+        with self._db.write() as session:
+            grouping.forget_marks(session.connection())
+        return len(fresh)
 
     # ---------------------------------------------------------------- when
     def _due(self, batch: Batch) -> float:
         """When a batch must be committed at the latest, if nobody waits for it."""
-        last = self._last_deltas.get(batch.run_id, 0.0) if _has_deltas(batch) else time.monotonic()
+        last = self._last_deltas.get(batch.run_id, 0.0) if grouping.has_deltas(batch) else time.monotonic()
         return last + PACE_SECONDS
 
     def _commit_now_if_due(self, batch: Batch) -> bool:
@@ -114,16 +148,19 @@ class RunWriter:
     def _flush_loop(self) -> None:
         while True:
             with self._waiting:
-                while not self._pending and not self._closed:
+                while not self._pending and not self._closed and not self.fallback:
                     self._waiting.wait()
                 if self._closed:
                     return
-                pause = min(batch.due for batch in self._pending) - time.monotonic()
+                if not self._pending:
+                    self._waiting.wait(TRY_AGAIN_SECONDS)
+                pause = min((batch.due for batch in self._pending), default=0.0) - time.monotonic()
                 if pause > 0:
                     self._waiting.wait(pause)
                     continue
             with self._committing:
                 self._commit_pending()
+                self._enter_kept()
 
     # ---------------------------------------------------------------- what
     def _commit_pending(self) -> None:
@@ -132,10 +169,14 @@ class RunWriter:
         if not batches:
             return
         try:
-            if not self._try(batches) and len(batches) > 1:
+            outcome = self._try(batches)
+            if outcome == "refused" and len(batches) > 1:
                 for batch in batches:  # one that cannot be written must not take the others with it
                     batch.error = None
-                    self._try([batch])
+                    if self._try([batch]) == "unavailable":
+                        self._keep([batch])
+            elif outcome == "unavailable":
+                self._keep(batches)
         except BaseException:
             _fail_all(batches, StorageError("The record could not be written."))
             raise
@@ -145,31 +186,75 @@ class RunWriter:
                 if batch.error and not batch.awaited:
                     self._failed[batch.run_id] = batch.error
 
-    def _try(self, batches: list[Batch]) -> bool:
-        """Write with retries; True if no batch failed for storage."""
+    def _try(self, batches: list[Batch]) -> Outcome:
+        """Write, with retries while the database is unavailable."""
         for delay in (*RETRY_DELAYS_SECONDS, None):
             try:
-                told = self._write(batches)
-                for tell, events in told:
-                    tell(events)
-                return True
+                self._tell(self._write(batches))
+                return "written"
             except OperationalError as fault:
+                self._drop_connection()
                 if delay is None:
-                    return _fail(batches, fault)
+                    _fail(batches, fault)
+                    return "unavailable"
+                self.counts.retries += 1
                 time.sleep(delay)
             except SQLAlchemyError as fault:
-                return _fail(batches, fault)
-        return False
+                _fail(batches, fault)
+                return "refused"
+        return "unavailable"
 
-    def _write(self, batches: list[Batch]) -> list[tuple[Tell, list[Event]]]:
+    def _tell(self, told: list[tuple[Tell, list[Event]]]) -> None:
+        """A listener that fails stops no run: what it missed is in the rows."""
+        for tell, events in told:
+            try:
+                tell(events)
+            except Exception:
+                self.counts.untold += len(events)
+                log.exception("committed events could not be told")
+
+    def _keep(self, batches: list[Batch]) -> None:
+        for batch in batches:
+            self.fallback.keep(batch)
+            self.counts.kept += 1
+        for run_id in dict.fromkeys(batch.run_id for batch in batches):
+            self.on_trouble(run_id)
+
+    def _enter_kept(self) -> None:
+        """Once, without retries: it is tried again in a second."""
+        for run_id in self.fallback.run_ids():
+            try:
+                self._tell(self._write([], run_id))
+            except OperationalError:
+                self._drop_connection()
+                return
+            except SQLAlchemyError:
+                log.exception("run %s: what the fallback log holds cannot be entered", run_id)
+                self.fallback.settled(run_id)
+
+    def _drop_connection(self) -> None:
+        if self._connection is not None:
+            with suppress(SQLAlchemyError):
+                self._connection.close()
+            self._connection = None
+
+    def _write(self, batches: list[Batch], kept_of: str | None = None) -> list[tuple[Tell, list[Event]]]:
+        """One transaction; what waits of the same runs in the fallback log goes first (all of `kept_of`)."""
         told: list[tuple[Tell, list[Event]]] = []
-        connection = self._ready_connection(full=any(b.awaited or b.rows for b in batches))
+        run_ids = dict.fromkeys([b.run_id for b in batches] + ([kept_of] if kept_of else []))
+        connection = self._ready_connection(full=bool(kept_of) or any(b.awaited or b.rows for b in batches))
         with self._db.transaction(connection):
-            for run_id in dict.fromkeys(b.run_id for b in batches):
-                told += _write_run(connection, [b for b in batches if b.run_id == run_id])
+            for run_id in run_ids:
+                mine = [*self.fallback.of(run_id), *(b for b in batches if b.run_id == run_id)]
+                told += grouping.write_run(connection, mine)
+        if self.fallback:
+            for run_id in run_ids:
+                self.fallback.settled(run_id)
+        self.counts.commits += 1
+        self.counts.events += sum(len(events) for _, events in told)
         now = time.monotonic()
         for batch in batches:
-            if _has_deltas(batch):
+            if grouping.has_deltas(batch):
                 self._last_deltas[batch.run_id] = now
             elif any(event.type == "run.finished" for event in batch.events):
                 self._last_deltas.pop(batch.run_id, None)
@@ -194,106 +279,28 @@ class RunWriter:
         driver.execute(f"PRAGMA {words}")
 
     def _keep_full_results(self, records: Sequence[Record]) -> dict[int, str]:
-        return {
-            i: self._keep_blob(record.full_result)
-            for i, record in enumerate(records)
-            if isinstance(record, CallRecord) and record.full_result is not None
-        }
+        kept = {}
+        for i, record in enumerate(records):
+            if isinstance(record, CallRecord) and record.full_result is not None:
+                try:
+                    kept[i] = self._keep_blob(record.full_result)
+                except (OSError, NanoClawError) as fault:  # the cut result that the model saw is stored all the same
+                    log.error("the whole result of call %s could not be kept: %s", record.call["id"], fault)
+        return kept
 
-    def _raise_earlier_failure(self, run_id: str) -> None:
-        if self._failed and (error := self._failed.pop(run_id, None)):
+    def _raise_earlier_failure(self, batch: Batch) -> None:
+        """A batch that nobody waited for has failed: its run hears of it now, and what has happened since is kept."""
+        if self._failed and (error := self._failed.pop(batch.run_id, None)):
+            if isinstance(error, StorageError):
+                self._keep([batch])
             raise error
 
 
-def _write_run(connection: Connection, batches: list[Batch]) -> list[tuple[Tell, list[Event]]]:
-    """Write the batches of one run; the fence and the event numbers are one statement."""
-    merged = [(batch, _merge(batch.events)) for batch in _merge_batches(batches)]
-    epoch = batches[0].epoch
-    count = sum(len(events) for _, events in merged)
-    last = connection.execute(_fence(), {"run": batches[0].run_id, "epoch": epoch, "events": count}).scalar()
-    if last is None or any(batch.epoch != epoch for batch in batches):
-        for batch in batches:
-            batch.error = LeaseLost("Another worker has taken this run over.")
-        return []
-    seq = last - count
-    values = []
-    placed: rows.Placed = {}
-    records = ((record, batch.blobs.get(i)) for batch, _ in merged for i, record in enumerate(batch.rows))
-    rows.write_all(connection, records, placed)
-    for batch, events in merged:
-        for event in events:
-            seq += 1
-            _number(event, batch.run_id, seq, placed)
-            values.append({"run_id": batch.run_id, "seq": seq, "type": event.type, "data": event.text})
-    if values:
-        connection.execute(_add_events(), values)
-    return [(batch.tell, events) for batch, events in merged if events]
-
-
-@lru_cache
-def _fence() -> Executable:
-    """Prove the lease and take the next event numbers in one statement."""
-    runs = rows.RUNS
-    return (
-        update(runs)
-        .where(runs.c.id == bindparam("run"), runs.c.lease_epoch == bindparam("epoch"))
-        .values(last_seq=runs.c.last_seq + bindparam("events"))
-        .returning(runs.c.last_seq)
-    )
-
-
-@lru_cache
-def _add_events() -> Executable:
-    return insert(Base.metadata.tables["run_events"])
-
-
-def _number(event: Event, run_id: str, seq: int, placed: rows.Placed) -> None:
-    event.run_id, event.seq = run_id, seq
-    event.data["run_id"] = run_id
-    message = event.data.get("message")
-    if message and message["id"] in placed:
-        message.update(placed[message["id"]])
-    event.text = rows.dumps(event.data)
-
-
-def _merge_batches(batches: list[Batch]) -> list[Batch]:
-    """Neighbouring batches that hold nothing but deltas become one, so that their pieces can become one event."""
-    out: list[Batch] = []
-    for batch in batches:
-        if out and _is_loose(batch) and _is_loose(out[-1]):
-            events = [*out[-1].events, *batch.events]
-            out[-1] = Batch(batch.run_id, batch.epoch, [], events, batch.tell, awaited=False)
-        else:
-            out.append(batch)
-    return out
-
-
-def _has_deltas(batch: Batch) -> bool:
-    return any(event.type in DELTAS for event in batch.events)
-
-
-def _is_loose(batch: Batch) -> bool:
-    return not batch.awaited and not batch.rows
-
-
-def _merge(events: list[Event]) -> list[Event]:
-    """Neighbouring deltas of one step and kind become one event with the first one's offset."""
-    out: list[Event] = []
-    for event in events:
-        last = out[-1] if out else None
-        if last and event.type in DELTAS and last.type == event.type and last.data["step"] == event.data["step"]:
-            out[-1] = Event(event.type, {**last.data, "text": last.data["text"] + event.data["text"]})
-        else:
-            out.append(event)
-    return out
-
-
-def _fail(batches: list[Batch], fault: SQLAlchemyError) -> bool:
+def _fail(batches: list[Batch], fault: SQLAlchemyError) -> None:
     why = str(fault.orig) if isinstance(fault, DBAPIError) else type(fault).__name__
-    error = StorageError(f"The database did not take the record ({why}).")
+    error = StorageError(f"The database did not take the record ({why}).", suggestion=SAFE)
     error.__cause__ = fault
     _fail_all(batches, error)
-    return False
 
 
 def _fail_all(batches: list[Batch], error: NanoClawError) -> None:

@@ -131,6 +131,7 @@ class LocalQueue:
     def _work(self) -> None:
         while (run_id := self._take()) is not None:
             try:
+                self._execution.writer.enter_kept()  # its end may be waiting there
                 lease = self._leases.claim(run_id)
                 if lease is not None:
                     self._execute(lease)

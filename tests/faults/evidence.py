@@ -145,9 +145,6 @@ class Evidence:
             self._say(f"lines that nobody wrote: {sorted(strange)[:5]}")
         for call in self.calls:
             self._check_write(call, folder, lines)
-        leftovers = [p.name for p in folder.rglob("*") if p.is_file() and p.name.startswith(".nanoclaw")]
-        if leftovers:
-            self._say(f"temporary files stayed: {leftovers[:5]}")
 
     def _check_write(self, call: sqlite3.Row, folder: Path, lines: Counter[str]) -> None:
         if call["name"] != "file_write" or call["status"] == OPEN:

@@ -8,7 +8,7 @@ from flask import Flask
 
 from backend import errors
 from backend.routes.problems import HTTP_CODES
-from backend.stores.writer import DELTAS
+from backend.stores.grouping import DELTAS
 
 ROOT = Path(__file__).parents[2]
 TEXT = (ROOT / "docs" / "api.md").read_text(encoding="utf-8")

@@ -1,0 +1,29 @@
+"""What one run records at one moment, on its way to the database."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from ..agent.ports import Tell
+from ..agent.types import Event, Record
+from ..errors import NanoClawError
+
+
+@dataclass(slots=True)
+class Batch:
+    """Rows and events of one moment of one run, and who is told once they are committed.
+
+    `awaited`: a caller waits for it. Without, it may be grouped with what comes within 50 ms. `kept_as` names
+    its entry in the fallback log while the database does not take it.
+    """
+
+    run_id: str
+    epoch: int
+    rows: Sequence[Record]
+    events: list[Event]
+    tell: Tell
+    awaited: bool
+    due: float = 0.0
+    blobs: dict[int, str] = field(default_factory=dict)
+    done: bool = False
+    error: NanoClawError | None = None
+    kept_as: str | None = None

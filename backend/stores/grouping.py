@@ -1,0 +1,125 @@
+"""Writes what one run records into its rows and its log: under its lease, numbered, neighbouring deltas as one."""
+
+from functools import lru_cache
+
+from sqlalchemy import Connection, Executable, bindparam, delete, insert, select, update
+
+from ..agent.ports import Tell
+from ..agent.types import Event
+from ..errors import LeaseLost
+from ..models import Base
+from . import rows
+from .batches import Batch
+
+DELTAS = ("text.delta", "reasoning.delta")
+KEPT_MARK = "fallback:"
+SETTINGS = Base.metadata.tables["settings"]
+
+
+def write_run(connection: Connection, batches: list[Batch]) -> list[tuple[Tell, list[Event]]]:
+    """Write the batches of one run; the fence and the event numbers are one statement."""
+    batches = _newest(batches)
+    merged = [(batch, _merge(batch.events)) for batch in _merge_batches(batches)]
+    epoch = batches[0].epoch
+    count = sum(len(events) for _, events in merged)
+    last = connection.execute(_fence(), {"run": batches[0].run_id, "epoch": epoch, "events": count}).scalar()
+    if last is None or any(batch.epoch != epoch for batch in batches):
+        for batch in batches:
+            batch.error = LeaseLost("Another worker has taken this run over.")
+        return []
+    seq = last - count
+    values = []
+    placed: rows.Placed = {}
+    records = ((record, batch.blobs.get(i)) for batch, _ in merged for i, record in enumerate(batch.rows))
+    rows.write_all(connection, records, placed)
+    for batch, events in merged:
+        for event in events:
+            seq += 1
+            _number(event, batch.run_id, seq, placed)
+            values.append({"run_id": batch.run_id, "seq": seq, "type": event.type, "data": event.text})
+    if values:
+        connection.execute(_add_events(), values)
+    if marks := [{"key": _mark(batch), "value": ""} for batch in batches if batch.kept_as]:
+        connection.execute(insert(SETTINGS), marks)
+    return [(batch.tell, events) for batch, events in merged if events]
+
+
+def _newest(batches: list[Batch]) -> list[Batch]:
+    """Without those of an earlier lease: whoever holds the later one has gone on without them."""
+    epoch = max((batch.epoch for batch in batches), default=0)
+    return [batch for batch in batches if batch.epoch == epoch or not batch.kept_as]
+
+
+def _mark(batch: Batch) -> str:
+    """Says in the database that an entry of the fallback log is entered: it is committed with it."""
+    return f"{KEPT_MARK}{batch.kept_as}"
+
+
+def not_entered(connection: Connection, batches: list[Batch]) -> list[Batch]:
+    """Those entries of a fallback log that are not in the database yet."""
+    known = set(connection.scalars(select(SETTINGS.c.key).where(SETTINGS.c.key.in_([_mark(b) for b in batches]))))
+    return [batch for batch in batches if _mark(batch) not in known]
+
+
+def forget_marks(connection: Connection) -> None:
+    """The fallback log is gone: nobody will ask any more what of it is entered."""
+    connection.execute(delete(SETTINGS).where(SETTINGS.c.key.startswith(KEPT_MARK, autoescape=True)))
+
+
+@lru_cache
+def _fence() -> Executable:
+    """Prove the lease and take the next event numbers in one statement."""
+    runs = rows.RUNS
+    return (
+        update(runs)
+        .where(runs.c.id == bindparam("run"), runs.c.lease_epoch == bindparam("epoch"))
+        .values(last_seq=runs.c.last_seq + bindparam("events"))
+        .returning(runs.c.last_seq)
+    )
+
+
+@lru_cache
+def _add_events() -> Executable:
+    return insert(Base.metadata.tables["run_events"])
+
+
+def _number(event: Event, run_id: str, seq: int, placed: rows.Placed) -> None:
+    event.run_id, event.seq = run_id, seq
+    event.data["run_id"] = run_id
+    message = event.data.get("message")
+    if message and message["id"] in placed:
+        message.update(placed[message["id"]])
+    event.text = rows.dumps(event.data)
+
+
+def _merge_batches(batches: list[Batch]) -> list[Batch]:
+    """Neighbouring batches that hold nothing but deltas become one, so that their pieces can become one event."""
+    out: list[Batch] = []
+    for batch in batches:
+        if out and _is_loose(batch) and _is_loose(out[-1]):
+            events = [*out[-1].events, *batch.events]
+            out[-1] = Batch(batch.run_id, batch.epoch, [], events, batch.tell, awaited=False)
+        else:
+            out.append(batch)
+    return out
+
+
+def has_deltas(batch: Batch) -> bool:
+    """True if a viewer sees text grow by it."""
+    return any(event.type in DELTAS for event in batch.events)
+
+
+def _is_loose(batch: Batch) -> bool:
+    return not batch.awaited and not batch.rows
+
+
+def _merge(events: list[Event]) -> list[Event]:
+    """Neighbouring deltas of one step and kind become one event with the first one's offset."""
+    out: list[Event] = []
+    for event in events:
+        last = out[-1] if out else None
+        if last and event.type in DELTAS and last.type == event.type and last.data["step"] == event.data["step"]:
+            out[-1] = Event(event.type, {**last.data, "text": last.data["text"] + event.data["text"]})
+        else:
+            out.append(event)
+    return out

@@ -1,0 +1,95 @@
+"""Viewers that stop reading, a server that is stopped or put to sleep under load: runs go on and nothing is lost."""
+
+import os
+import signal
+import socket
+import threading
+from collections.abc import Callable
+
+import pytest
+from faults.evidence import Evidence, texts
+from faults.viewers import Viewer
+from faults.workload import script
+from support.model_server import ModelServer, Turn
+from support.server import TOKEN, Server
+
+Start = Callable[..., Server]
+LONG = [f"{i:05d} " * 800 for i in range(400)]
+
+
+def stalled(server: Server, run_id: str) -> socket.socket:
+    """A viewer that asks for the events and then never reads."""
+    sock = socket.socket()
+    sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+    sock.connect(("127.0.0.1", server.port))
+    head = f"GET /api/runs/{run_id}/events HTTP/1.1\r\nHost: 127.0.0.1:{server.port}\r\nAuthorization: Bearer {TOKEN}\r\n\r\n"
+    sock.sendall(head.encode())
+    return sock
+
+
+def test_twenty_viewers_that_stop_reading_hold_nothing_up(start_server: Start, model: ModelServer) -> None:
+    server = start_server(NANOCLAW_SANDBOX="off")
+    gate = threading.Event()
+    turn = Turn(text=LONG, gate=gate)
+    model.script("scripted-model", [turn])
+    run_id = server.post("/api/tasks", {"input": "Write."})["id"]
+    assert turn.held.wait(20)
+    sockets = [stalled(server, run_id) for _ in range(20)]
+    gate.set()
+    viewer = Viewer(server.url, run_id)
+    assert viewer.seen.ended.wait(40)
+    assert texts(viewer.seen.frames)[(0, "text.delta")] == "".join(LONG)
+    assert server.get(f"/api/runs/{run_id}")["status"] == "completed"
+    assert server.stop() == 0  # they do not hold its end up either
+    for sock in sockets:
+        sock.close()
+
+
+def test_sigterm_under_load_hands_every_run_over(start_server: Start, model: ModelServer) -> None:
+    server = start_server()
+    script(model)
+    project = server.post("/api/projects", {"name": "Load"})["id"]
+    server.post_file(f"/api/projects/{project}/files/upload", "base.txt", b"base\n" * 500)
+    tags, viewers = {}, []
+    for i in range(6):
+        conversation = server.post("/api/conversations", {"project_id": project})["id"]
+        sent = server.post(f"/api/conversations/{conversation}/messages", {"content": f"Work on [t{i}x]"})
+        tags[sent["run"]["id"]] = f"t{i}x"
+        viewers.append(Viewer(server.url, sent["run"]["id"]))
+    for count in (10, 30):
+        model.wait_requests(count)
+        assert server.stop() == 0
+        server.restart()
+    for run_id in tags:
+        assert server.wait_run(run_id)["status"] == "completed"
+    for viewer in viewers:
+        assert viewer.seen.ended.wait(30)
+        viewer.stop()
+    server.stop()
+    evidence = Evidence(server.instance / "nanoclaw.db")
+    wrong = evidence.check([v.seen for v in viewers], server.instance / "workspaces" / project, tags)
+    assert wrong == [], "\n".join(wrong[:20])
+    assert [c["name"] for c in evidence.calls if c["status"] == "unknown"] == []
+
+
+@pytest.mark.full
+@pytest.mark.timeout(120)
+def test_a_server_that_sleeps_longer_than_a_lease(start_server: Start, model: ModelServer) -> None:
+    server = start_server()
+    script(model)
+    project = server.post("/api/projects", {"name": "Sleep"})["id"]
+    server.post_file(f"/api/projects/{project}/files/upload", "base.txt", b"base\n" * 500)
+    conversation = server.post("/api/conversations", {"project_id": project})["id"]
+    run_id = server.post(f"/api/conversations/{conversation}/messages", {"content": "Work on [s0x]"})["run"]["id"]
+    viewer = Viewer(server.url, run_id)
+    model.wait_requests(4)
+    os.killpg(server.pid, signal.SIGSTOP)
+    threading.Event().wait(25)  # this is the fault: longer than a lease of 20 s
+    os.killpg(server.pid, signal.SIGCONT)
+    assert viewer.seen.ended.wait(40)
+    assert server.get(f"/api/runs/{run_id}")["status"] == "completed"
+    viewer.stop()
+    server.stop()
+    evidence = Evidence(server.instance / "nanoclaw.db")
+    wrong = evidence.check([viewer.seen], server.instance / "workspaces" / project, {run_id: "s0x"})
+    assert wrong == [], "\n".join(wrong[:20])
