@@ -46,7 +46,7 @@ export default defineConfig(({ mode }) => ({
         codeSplitting: {
           groups: [
             { name: 'core', test: /node_modules[\\/](@vue|vue|vue-router|pinia|vue-i18n|@intlify|@tanstack)[\\/]/ },
-            { name: 'menus', test: /node_modules[\\/](@floating-ui|reka-ui[\\/]dist[\\/](Popper|Menu|DropdownMenu|FocusScope|DismissableLayer|Presence|RovingFocus|Collection|shared|Primitive|ConfigProvider|Teleport|VisuallyHidden))[\\/]/ },
+            { name: 'menus', test: /node_modules[\\/](@floating-ui|reka-ui[\\/]dist[\\/](Popper|Menu|DropdownMenu|FocusScope|DismissableLayer|Presence|RovingFocus|Collection|Primitive|ConfigProvider|Teleport))[\\/]/ },
             { name: 'icons', test: /node_modules[\\/]lucide-vue-next[\\/]/ },
           ],
         },
