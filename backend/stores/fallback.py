@@ -29,7 +29,7 @@ from .batches import Batch
 log = logging.getLogger(__name__)
 
 NAME = "fallback.jsonl"
-RESERVED_BYTES = 1 << 20
+RESERVED_BYTES = 4 << 20
 PRIVATE = 0o600
 KINDS: dict[str, type[Any]] = {kind.__name__: kind for kind in (RunRecord, StepRecord, CallRecord, MessageRecord)}
 

@@ -76,7 +76,7 @@ def disk(tmp_path: Path) -> Iterator[Path]:
     folder.mkdir()
     if os.name != "posix" or shutil.which("mount") is None or os.geteuid() != 0:
         pytest.skip("a small file system can only be mounted by root")
-    mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=12m", "tmpfs", str(folder)], capture_output=True)
+    mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=20m", "tmpfs", str(folder)], capture_output=True)
     if mounted.returncode:
         pytest.skip(f"a file system cannot be mounted here: {mounted.stderr.decode().strip()}")
     yield folder
