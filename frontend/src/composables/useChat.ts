@@ -65,8 +65,11 @@ export function createChat(routeId: Ref<string>, projectId: Ref<string | null>, 
   })
   const view = computed(() => (stream.value && isActive(stream.value.status) ? stream.value : null))
   const running = computed(() => runId.value !== null)
-  const shownMessages = computed(() => mergeMessages(messages.items.value, (stream.value ?? ended.value)?.messages ?? []))
-  const rows = computed(() => chatRows(shownMessages.value, pending.value, view.value ?? (running.value ? stream.value : null)))
+  // A page opened in the middle ends before the newest message: what is live belongs further down.
+  const atEnd = computed(() => !messages.hasPreviousPage.value)
+  const shownMessages = computed(() => mergeMessages(messages.items.value, atEnd.value ? ((stream.value ?? ended.value)?.messages ?? []) : []))
+  const live = computed(() => (atEnd.value ? (view.value ?? (running.value ? stream.value : null)) : null))
+  const rows = computed(() => chatRows(shownMessages.value, pending.value, live.value))
 
   watch(routeId, () => {
     started.value = null
@@ -75,6 +78,11 @@ export function createChat(routeId: Ref<string>, projectId: Ref<string | null>, 
     editing.value = null
     pending.value = []
   })
+
+  /** A page opened in the middle goes back to the end, where the answer will be. */
+  function toNewest(): void {
+    if (around.value) void router.replace({ query: { ...router.currentRoute.value.query, m: undefined } })
+  }
 
   async function ensureConversation(): Promise<string> {
     if (id.value) return id.value
@@ -106,8 +114,7 @@ export function createChat(routeId: Ref<string>, projectId: Ref<string | null>, 
     editing.value = null
     ended.value = null
     receipt.value = null
-    // A page opened in the middle goes back to the end, where the answer will be.
-    if (around.value) void router.replace({ query: { ...router.currentRoute.value.query, m: undefined } })
+    toNewest()
     return deliver(item)
   }
   const resend = (item: Pending) => deliver(item)
@@ -164,7 +171,7 @@ export function createChat(routeId: Ref<string>, projectId: Ref<string | null>, 
 
   return {
     id, projectId, conversation, messages, options, rows, shownMessages, pending, runId, running, view, ended, receipt, stopping, editing, notice,
-    send, resend, discard, resendEdited, regenerate, switchBranch, stop, editQueued, withdraw,
+    atEnd, toNewest, send, resend, discard, resendEdited, regenerate, switchBranch, stop, editQueued, withdraw,
   }
 }
 

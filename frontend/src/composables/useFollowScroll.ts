@@ -3,8 +3,8 @@ import { nextTick, onBeforeUnmount, onMounted, ref, type Ref } from 'vue'
 const NEAR_END_PX = 80
 const UP_KEYS = new Set(['ArrowUp', 'PageUp', 'Home'])
 
-/** Keeps the end in sight while the reader is there; any move upwards stops that at once. */
-export function useFollowScroll(scroller: Ref<HTMLElement | null>) {
+/** Keeps the end in sight while the reader is there; any move upwards stops that at once. `atEnd`: the list holds the newest. */
+export function useFollowScroll(scroller: Ref<HTMLElement | null>, atEnd: Ref<boolean>) {
   const following = ref(true)
   let observer: ResizeObserver | undefined
   let touchY = 0
@@ -29,7 +29,7 @@ export function useFollowScroll(scroller: Ref<HTMLElement | null>) {
   let lastHeight = 0
   function onScroll(): void {
     const { scrollTop = 0, scrollHeight = 0 } = scroller.value ?? {}
-    if (distance() <= NEAR_END_PX && scrollTop >= lastTop) following.value = true
+    if (distance() <= NEAR_END_PX && scrollTop >= lastTop && atEnd.value) following.value = true
     // Upwards by the scrollbar: the content did not shrink, so the reader moved.
     else if (distance() > NEAR_END_PX && scrollTop < lastTop - 2 && scrollHeight >= lastHeight) release()
     lastTop = scrollTop

@@ -73,10 +73,13 @@ export const conversationHandlers: Handlers = {
     const leaf = around ? leafBelow(around) : (url.searchParams.get('leaf') ?? conversation.active_leaf_id)
     const path = pathTo(leaf)
     const limit = Number(url.searchParams.get('limit') ?? 50)
-    const end = Number(url.searchParams.get('cursor') ?? path.length)
-    const start = Math.max(0, end - limit)
+    const cursor = url.searchParams.get('cursor') ?? ''
+    const [direction, edge] = [cursor[0], Number(cursor.slice(1))]
+    const middle = around ? path.findIndex((message) => message.id === around) + limit / 2 : path.length
+    const end = Math.min(path.length, direction === '<' ? edge : direction === '>' ? edge + limit : middle)
+    const start = direction === '>' ? edge : Math.max(0, end - limit)
     const queued = db.messages.filter((message) => message.conversation_id === params.id && message.state === 'queued')
-    return page(path.slice(start, end), { next_cursor: start ? String(start) : null, prev_cursor: null, leaf_id: leaf, queued })
+    return page(path.slice(start, end), { next_cursor: start ? `<${start}` : null, prev_cursor: end < path.length ? `>${end}` : null, leaf_id: leaf, queued })
   },
   'POST /api/conversations/:id/messages': async (request) => {
     const conversation = find(request.params.id!)
