@@ -2,6 +2,7 @@
 import { fileURLToPath, URL } from 'node:url'
 import vue from '@vitejs/plugin-vue'
 import { defineConfig } from 'vite'
+import { firstLoadShare } from './chunks'
 import { messages } from './messages.plugin'
 
 const BACKEND = process.env.NANOCLAW_DEV_SERVER ?? 'http://127.0.0.1:8000'
@@ -48,6 +49,8 @@ export default defineConfig(({ mode }) => ({
             { name: 'core', test: /node_modules[\\/](@vue|vue|vue-router|pinia|vue-i18n|@intlify|@tanstack)[\\/]/ },
             { name: 'menus', test: /node_modules[\\/](@floating-ui|reka-ui[\\/]dist[\\/](Popper|Menu|DropdownMenu|FocusScope|DismissableLayer|Presence|RovingFocus|Collection|Primitive|ConfigProvider|Teleport))[\\/]/ },
             { name: 'icons', test: /node_modules[\\/]lucide-vue-next[\\/]/ },
+            { name: 'markdown', test: /node_modules[\\/](markdown-it|mdurl|uc\.micro|punycode\.js|dompurify)[\\/]/ },
+            { name: firstLoadShare(), minShareCount: 2 },
           ],
         },
       },
