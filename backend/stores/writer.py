@@ -62,7 +62,7 @@ class RunWriter:
     def __init__(self, database: Database, keep_blob: KeepBlob, fallback: Fallback | None = None) -> None:
         self._db = database
         self._keep_blob = keep_blob
-        self.fallback = fallback or Fallback(None)
+        self.fallback = Fallback(None) if fallback is None else fallback
         self.counts = WriterCounts()
         self.on_trouble: Callable[[str], None] = lambda run_id: None
         self._committing = threading.Lock()
