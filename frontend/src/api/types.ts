@@ -221,6 +221,8 @@ export interface JsonSchema {
   maxLength?: number
   minItems?: number
   maxItems?: number
+  pattern?: string
+  additionalProperties?: boolean | JsonSchema
 }
 
 export interface Tool {
@@ -234,8 +236,30 @@ export interface Tool {
   concurrency_safe: boolean
   cacheable: boolean
   timeout: number
+  needs_project?: boolean
+  egress?: boolean
+  risk?: string
   error: string | null
-  stats: Record<string, number> | null
+  stats: ToolStats | null
+}
+
+/** The caller's own calls of the last 30 days. */
+export interface ToolStats {
+  calls: number
+  errors: number
+  cached: number
+  average_seconds: number | null
+  last_used_at: string | null
+}
+
+/** The tools, and the files of tools that could not be loaded. */
+export interface ToolPage extends Page<Tool> {
+  file_errors?: FileError[]
+}
+export interface FileError {
+  file?: string
+  error?: string
+  [more: string]: unknown
 }
 
 export interface ModelInfo {

@@ -25,6 +25,7 @@ export function staleKeys({ type, id }: Changed): readonly (readonly string[])[]
       return [keys.runs, keys.conversations, ['files']]
     case 'files':
       return [keys.files(id)]
+    case 'tool':
     case 'tools':
       return [keys.tools]
     case 'models':

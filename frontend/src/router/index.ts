@@ -15,10 +15,13 @@ export const routes: RouteRecordRaw[] = [
   { path: '/search', name: 'search', component: page(() => import('@/views/SearchView.vue')), meta: { title: 'shell.searchConversations' } },
   { path: '/p/:id/c/:cid', name: 'project-conversation', component: () => import('@/views/ConversationView.vue'), meta: { fixed: true } },
   { path: '/c/:cid', name: 'conversation', component: () => import('@/views/ConversationView.vue'), meta: { fixed: true } },
+  { path: '/projects', name: 'projects', component: page(() => import('@/views/ProjectsView.vue')), meta: { title: 'shell.projects' } },
+  { path: '/p/:id', name: 'project', component: page(() => import('@/views/ProjectView.vue')), meta: { title: 'projects.overview' } },
   { path: '/p/:id/files', name: 'files', component: page(() => import('@/views/FilesView.vue')), meta: { title: 'shell.files' } },
   { path: '/p/:id/runs', name: 'runs', component: page(() => import('@/views/RunsView.vue')), meta: { title: 'shell.runs' } },
   { path: '/p/:id/runs/:rid', name: 'run', component: page(() => import('@/views/TraceView.vue')), meta: { title: 'trace.title' } },
   { path: '/runs/:rid', name: 'run-free', component: page(() => import('@/views/TraceView.vue')), meta: { title: 'trace.title' } },
+  { path: '/tools', name: 'tools', component: page(() => import('@/views/ToolsView.vue')), meta: { title: 'shell.tools' } },
   { path: '/:rest(.*)*', name: 'not-found', component: () => import('@/views/NotFoundView.vue'), meta: { title: 'state.notFoundTitle' } },
 ]
 
