@@ -126,7 +126,7 @@ def build(settings: Settings) -> Instance:
     runtime.readiness = partial(_readiness, queue, writer)
     children = ChildRuns(execution)
     _offer_services(runtime, children)
-    return Instance(runtime, queue, execution, children, writer, events, tabs, Upkeep())
+    return Instance(runtime, queue, execution, children, writer, events, tabs, Upkeep(runtime))
 
 
 def create_app(instance: Instance) -> Flask:

@@ -39,6 +39,8 @@ class Settings:
     llm_idle_timeout: float = 90.0
     upload_max: int = 100 << 20
     project_quota: int = 2 << 30
+    retention_days: int = 0
+    database_max: int = 0
     database_url: str = ""
     host: str = "127.0.0.1"
     port: int = 8000
@@ -74,6 +76,8 @@ def load(environ: MutableMapping[str, str], **overrides: Any) -> Settings:
         llm_idle_timeout=reader.seconds("NANOCLAW_LLM_IDLE_TIMEOUT", 90.0),
         upload_max=reader.size("NANOCLAW_UPLOAD_MAX", 100 << 20),
         project_quota=reader.size("NANOCLAW_PROJECT_QUOTA", 2 << 30),
+        retention_days=reader.integer("NANOCLAW_RETENTION_DAYS", 0, 0, 36_500),
+        database_max=reader.size("NANOCLAW_DATABASE_MAX", 0),
         database_url=reader.text("DATABASE_URL") or "",
         **overrides,
     )
@@ -91,6 +95,8 @@ def read_env_file(path: Path) -> dict[str, str]:
         lines = path.read_text(encoding="utf-8").splitlines()
     except FileNotFoundError:
         return {}
+    except UnicodeDecodeError as fault:
+        raise InvalidInput(f"{path.name} is no text in UTF-8.") from fault
     values = {}
     for line in lines:
         name, equals, value = line.strip().removeprefix("export ").partition("=")

@@ -21,5 +21,6 @@ class Project(Identified, Base):
     default_model: Mapped[str | None] = mapped_column(String(200))
     allowed_tools: Mapped[list[Any] | None]
     limits: Mapped[dict[str, Any]] = mapped_column(default=dict)
+    retention_days: Mapped[int | None]
     updated_at: Mapped[datetime]
     deleted_at: Mapped[datetime | None]

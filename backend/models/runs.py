@@ -10,7 +10,10 @@ from .base import Base, Identified
 
 
 class Run(Identified, Base):
-    """One agent run. Writes of its worker are conditional on `lease_epoch`."""
+    """One agent run. Writes of its worker are conditional on `lease_epoch`.
+
+    After its end its log is folded, and when it is too old or too much, pruned down to the last event.
+    """
 
     __tablename__ = "runs"
     __table_args__ = (
@@ -18,6 +21,8 @@ class Run(Identified, Base):
         Index("ix_runs_project_created", "project_id", "created_at"),
         Index("ix_runs_conversation_created", "conversation_id", "created_at"),
         Index("ix_runs_status_lease", "status", "lease_expires_at"),
+        Index("ix_runs_folded_finished", "folded_at", "finished_at"),
+        Index("ix_runs_pruned_finished", "pruned_at", "finished_at"),
     )
     kind: Mapped[str] = mapped_column(String(20))
     status: Mapped[str] = mapped_column(String(20), default="queued")
@@ -46,6 +51,8 @@ class Run(Identified, Base):
     cancel_requested_at: Mapped[datetime | None]
     started_at: Mapped[datetime | None]
     finished_at: Mapped[datetime | None]
+    folded_at: Mapped[datetime | None]
+    pruned_at: Mapped[datetime | None]
 
 
 class Step(Base):

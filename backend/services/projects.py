@@ -20,7 +20,7 @@ from .serializers import ACTIVE
 RESTORE_DAYS = 30
 # What the kernel shows as files, this process's own secrets among them.
 KERNEL_FOLDERS = tuple(Path(name) for name in ("/proc", "/sys", "/dev"))
-CHANGEABLE = ("name", "description", "instructions", "default_model", "allowed_tools", "limits")
+CHANGEABLE = ("name", "description", "instructions", "default_model", "allowed_tools", "limits", "retention_days")
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +42,7 @@ def project_json(project: Project) -> dict[str, Any]:
         "instructions": project.instructions,
         "path": project.path,
         "default_model": project.default_model,
+        "retention_days": project.retention_days,
         "allowed_tools": project.allowed_tools,
         "limits": project.limits,
         "created_at": iso(project.created_at),

@@ -76,6 +76,7 @@ class Project(Answer):
     instructions: str
     path: str | None
     default_model: str | None
+    retention_days: int | None
     allowed_tools: list[str] | None
     limits: dict[str, Any]
     created_at: str

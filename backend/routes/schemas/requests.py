@@ -108,6 +108,7 @@ class ProjectPatch(Body):
     description: Instructions = ""
     instructions: Instructions = ""
     default_model: ModelName | None = None
+    retention_days: Annotated[int, Field(ge=0, le=36_500)] | None = None
     allowed_tools: ToolNames | None = None
     limits: Limits | None = None
 
