@@ -3,7 +3,6 @@
 import hashlib
 import os
 import sys
-import venv
 from pathlib import Path
 
 from .process import run
@@ -40,11 +39,12 @@ def install(package: str) -> None:
 
 def _create() -> None:
     try:
-        import ensurepip  # noqa: F401 - a bare Debian has venv but not this
+        import ensurepip  # noqa: F401 - a bare Debian lacks this, and others lack venv itself
+        import venv
     except ImportError:
         version = f"{sys.version_info.major}.{sys.version_info.minor}"
         raise SetupError(
-            "This Python cannot make virtual environments: its `ensurepip` is missing.",
+            "This Python cannot make virtual environments: its `venv` or `ensurepip` is missing.",
             f"On Debian or Ubuntu: sudo apt install python{version}-venv   Then start again.",
         ) from None
     try:
