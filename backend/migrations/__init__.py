@@ -6,6 +6,8 @@ from pathlib import Path
 
 from sqlalchemy import Engine, inspect, text
 
+from ..errors import Unavailable
+
 HERE = Path(__file__).parent
 
 
@@ -27,6 +29,11 @@ def upgrade(engine: Engine, backups: Path) -> str | None:
     at = current(engine)
     if at == head():
         return None
+    if at is not None and not list((HERE / "versions").glob(f"{at}_*.py")):
+        raise Unavailable(
+            f"The database is at revision {at}, which this version of NanoClaw does not know.",
+            suggestion="Start the newer version that made it, or put back a copy from backups/.",
+        )
     backup = _back_up(engine, backups, at) if at and engine.dialect.name == "sqlite" else None
     from alembic import command
     from alembic.config import Config

@@ -11,6 +11,24 @@ depends_on = None
 
 def upgrade() -> None:
     """Apply."""
+    _model_providers()
+    _settings()
+    _tool_settings()
+    _users()
+    _api_tokens()
+    _login_codes()
+    _projects()
+    _conversations()
+    _file_changes()
+    _messages()
+    _runs()
+    _run_events()
+    _steps()
+    _tool_calls()
+    _search_index()
+
+
+def _model_providers() -> None:
     op.create_table(
         "model_providers",
         sa.Column("name", sa.String(length=100), nullable=False),
@@ -26,12 +44,18 @@ def upgrade() -> None:
         sa.PrimaryKeyConstraint("id", name=op.f("pk_model_providers")),
         sa.UniqueConstraint("name", name=op.f("uq_model_providers_name")),
     )
+
+
+def _settings() -> None:
     op.create_table(
         "settings",
         sa.Column("key", sa.String(length=200), nullable=False),
         sa.Column("value", sa.Text(), nullable=False),
         sa.PrimaryKeyConstraint("key", name=op.f("pk_settings")),
     )
+
+
+def _tool_settings() -> None:
     op.create_table(
         "tool_settings",
         sa.Column("name", sa.String(length=64), nullable=False),
@@ -39,6 +63,9 @@ def upgrade() -> None:
         sa.Column("policy", sa.String(length=10), nullable=True),
         sa.PrimaryKeyConstraint("name", name=op.f("pk_tool_settings")),
     )
+
+
+def _users() -> None:
     op.create_table(
         "users",
         sa.Column("name", sa.String(length=200), nullable=False),
@@ -48,6 +75,9 @@ def upgrade() -> None:
         sa.Column("created_at", sa.DateTime(timezone=True), nullable=False),
         sa.PrimaryKeyConstraint("id", name=op.f("pk_users")),
     )
+
+
+def _api_tokens() -> None:
     op.create_table(
         "api_tokens",
         sa.Column("user_id", sa.String(length=36), nullable=False),
@@ -65,6 +95,8 @@ def upgrade() -> None:
     with op.batch_alter_table("api_tokens", schema=None) as batch_op:
         batch_op.create_index(batch_op.f("ix_api_tokens_user_id"), ["user_id"], unique=False)
 
+
+def _login_codes() -> None:
     op.create_table(
         "login_codes",
         sa.Column("code_hash", sa.String(length=64), nullable=False),
@@ -76,6 +108,9 @@ def upgrade() -> None:
         ),
         sa.PrimaryKeyConstraint("code_hash", name=op.f("pk_login_codes")),
     )
+
+
+def _projects() -> None:
     op.create_table(
         "projects",
         sa.Column("owner_id", sa.String(length=36), nullable=False),
@@ -96,6 +131,8 @@ def upgrade() -> None:
     with op.batch_alter_table("projects", schema=None) as batch_op:
         batch_op.create_index(batch_op.f("ix_projects_owner_id"), ["owner_id"], unique=False)
 
+
+def _conversations() -> None:
     op.create_table(
         "conversations",
         sa.Column("owner_id", sa.String(length=36), nullable=False),
@@ -121,6 +158,8 @@ def upgrade() -> None:
         batch_op.create_index("ix_conversations_owner_updated", ["owner_id", "updated_at"], unique=False)
         batch_op.create_index(batch_op.f("ix_conversations_project_id"), ["project_id"], unique=False)
 
+
+def _file_changes() -> None:
     op.create_table(
         "file_changes",
         sa.Column("project_id", sa.String(length=36), nullable=False),
@@ -148,6 +187,8 @@ def upgrade() -> None:
         batch_op.create_index("ix_file_changes_project_position", ["project_id", "position"], unique=True)
         batch_op.create_index(batch_op.f("ix_file_changes_run_id"), ["run_id"], unique=False)
 
+
+def _messages() -> None:
     op.create_table(
         "messages",
         sa.Column("conversation_id", sa.String(length=36), nullable=False),
@@ -182,6 +223,8 @@ def upgrade() -> None:
         batch_op.create_index("ix_messages_conversation_state", ["conversation_id", "state", "position"], unique=False)
         batch_op.create_index(batch_op.f("ix_messages_run_id"), ["run_id"], unique=False)
 
+
+def _runs() -> None:
     op.create_table(
         "runs",
         sa.Column("kind", sa.String(length=20), nullable=False),
@@ -230,6 +273,8 @@ def upgrade() -> None:
         batch_op.create_index("ix_runs_project_created", ["project_id", "created_at"], unique=False)
         batch_op.create_index("ix_runs_status_lease", ["status", "lease_expires_at"], unique=False)
 
+
+def _run_events() -> None:
     op.create_table(
         "run_events",
         sa.Column("run_id", sa.String(length=36), nullable=False),
@@ -239,6 +284,9 @@ def upgrade() -> None:
         sa.ForeignKeyConstraint(["run_id"], ["runs.id"], name=op.f("fk_run_events_run_id_runs"), ondelete="CASCADE"),
         sa.PrimaryKeyConstraint("run_id", "seq", name=op.f("pk_run_events")),
     )
+
+
+def _steps() -> None:
     op.create_table(
         "steps",
         sa.Column("run_id", sa.String(length=36), nullable=False),
@@ -256,6 +304,9 @@ def upgrade() -> None:
         sa.ForeignKeyConstraint(["run_id"], ["runs.id"], name=op.f("fk_steps_run_id_runs"), ondelete="CASCADE"),
         sa.PrimaryKeyConstraint("run_id", "index", name=op.f("pk_steps")),
     )
+
+
+def _tool_calls() -> None:
     op.create_table(
         "tool_calls",
         sa.Column("run_id", sa.String(length=36), nullable=False),
@@ -278,7 +329,6 @@ def upgrade() -> None:
     )
     with op.batch_alter_table("tool_calls", schema=None) as batch_op:
         batch_op.create_index("ix_tool_calls_name_started", ["name", "started_at"], unique=False)
-    _search_index()
 
 
 def _search_index() -> None:
