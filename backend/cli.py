@@ -1,4 +1,4 @@
-"""The commands of `run.py`, in their own environment: serve, chat, eval, link, bench."""
+"""The commands of `run.py`, in their own environment: serve, chat, eval, link, backup, restore, bench."""
 
 import argparse
 import os
@@ -11,6 +11,8 @@ import urllib.request
 import webbrowser
 from dataclasses import replace
 from pathlib import Path
+
+from sqlalchemy.exc import DatabaseError
 
 from . import settings as settings_module
 from .errors import InvalidInput, NanoClawError
@@ -30,6 +32,11 @@ def main(argv: list[str]) -> int:
         return int(options.run(options))
     except NanoClawError as error:
         say(error.message + (f"\nWhat to do: {error.suggestion}" if error.suggestion else ""))
+        return 1
+    except DatabaseError as error:
+        say(
+            f"The database cannot be used: {error.orig}.\nWhat to do: put back a copy, the newest of backups/ for example."
+        )
         return 1
     except KeyboardInterrupt:
         return 130
@@ -61,6 +68,13 @@ def _parser() -> argparse.ArgumentParser:
     evaluation.set_defaults(run=_eval)
     link = commands.add_parser("link")
     link.set_defaults(run=_link)
+    backup = commands.add_parser("backup")
+    backup.add_argument("file", type=Path)
+    backup.add_argument("--with-keys", action="store_true")
+    backup.set_defaults(run=_backup)
+    restore = commands.add_parser("restore")
+    restore.add_argument("file", type=Path)
+    restore.set_defaults(run=_restore)
     bench = commands.add_parser("bench")
     bench.add_argument("name", nargs="?")
     bench.add_argument("rest", nargs=argparse.REMAINDER)
@@ -197,6 +211,28 @@ def _login_code(settings: Settings) -> str:
         return make_login_code(database)
     finally:
         database.close()
+
+
+# ---------------------------------------------------------------- backup, restore
+def _backup(options: argparse.Namespace) -> int:
+    from .services.backup import back_up
+
+    report = back_up(settings_module.load(os.environ), options.file, options.with_keys)
+    for left_out in report.left_out:
+        say(f"Left out: {left_out}")
+    keys = "with the keys: guard it" if options.with_keys else "without keys (--with-keys puts them in)"
+    say(f"{options.file}: {report.files} files, {report.size / 1e6:.1f} MB before compression, {keys}.")
+    return 0
+
+
+def _restore(options: argparse.Namespace) -> int:
+    from .services.backup import restore
+
+    done = restore(settings_module.load(os.environ), options.file)
+    say(f"Restored {done['files']} files of {done['made_at']}. What was there before lies in {done['kept_in']}.")
+    if not done["with_keys"]:
+        say("The backup holds no keys: enter those of your model providers anew.")
+    return 0
 
 
 # ---------------------------------------------------------------- chat, eval, bench

@@ -1,6 +1,7 @@
 """The instance folder: made private, held by one server, with the key that signs and encrypts."""
 
 import json
+import logging
 import os
 import secrets
 from dataclasses import replace
@@ -12,6 +13,8 @@ from ..settings import Settings
 
 PRIVATE_FOLDER = 0o700
 PRIVATE_FILE = 0o600
+KEY_BYTES = 48
+log = logging.getLogger(__name__)
 
 
 class InstanceLock:
@@ -71,14 +74,34 @@ def protect_database(settings: Settings) -> None:
 
 
 def _key(path: Path) -> str:
-    try:
-        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, PRIVATE_FILE)
-    except FileExistsError:
-        return path.read_text(encoding="ascii").strip()
-    key = secrets.token_urlsafe(48)
+    """The kept key, or a new one, which is there whole or not at all."""
+    kept = _kept_key(path)
+    if kept:
+        return kept
+    draft = path.with_name(f"{path.name}.{os.getpid()}")
+    descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, PRIVATE_FILE)
     with os.fdopen(descriptor, "w", encoding="ascii") as file:
-        file.write(key)
-    return key
+        file.write(secrets.token_urlsafe(KEY_BYTES))
+    try:
+        if kept is None:
+            os.link(draft, path)  # unlike a rename, this leaves the key of another start that was faster
+        else:
+            log.error("secret.key held no key: a new one was made; the keys of model providers must be entered anew")
+            os.replace(draft, path)
+    except FileExistsError:
+        pass
+    finally:
+        draft.unlink(missing_ok=True)
+    return path.read_text(encoding="ascii")
+
+
+def _kept_key(path: Path) -> str | None:
+    """The key; "" for a file that holds none, since an empty key would protect nothing; None without a file."""
+    try:
+        key = path.read_bytes().decode("ascii", "ignore").strip()
+    except FileNotFoundError:
+        return None
+    return key if len(key) >= KEY_BYTES else ""
 
 
 def _lock(file: IO[str]) -> bool:

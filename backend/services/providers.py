@@ -75,15 +75,31 @@ def from_file(path: Path) -> list[ProviderConfig]:
     except (OSError, ValueError) as fault:
         log.error("providers.toml cannot be read: %s", fault)
         return []
-    return [
-        ProviderConfig(
-            id=f"file:{table.get('name', number)}", name=str(table.get("name", f"provider {number}")),
-            kind=table.get("kind", "openai"), base_url=str(table.get("base_url", "")), api_key=str(table.get("api_key", "")),
-            models=tuple(table.get("models", ())), options=dict(table.get("options", {})),
-        )
-        for number, table in enumerate(tables, 1)
-        if table.get("kind", "openai") in KINDS
-    ]  # fmt: skip
+    found = []
+    for number, table in enumerate(tables if isinstance(tables, list) else [tables], 1):
+        try:
+            found.append(_from_table(table, number))
+        except (TypeError, ValueError) as fault:
+            log.error("providers.toml: provider %d is left out: %s", number, fault)
+    return found
+
+
+def _from_table(table: Any, number: int) -> ProviderConfig:
+    """Raises TypeError, ValueError."""
+    if not isinstance(table, dict):
+        raise TypeError("it is no [[providers]] table")
+    kind, models, options = table.get("kind", "openai"), table.get("models", []), table.get("options", {})
+    if kind not in KINDS:
+        raise ValueError(f"kind must be one of {', '.join(KINDS)}")
+    if not isinstance(models, list) or not all(isinstance(name, str) for name in models):
+        raise TypeError("models must be a list of names")
+    if not isinstance(options, dict):
+        raise TypeError("options must be a table")
+    return ProviderConfig(
+        id=f"file:{table.get('name', number)}", name=str(table.get("name", f"provider {number}")), kind=kind,
+        base_url=str(table.get("base_url", "")), api_key=str(table.get("api_key", "")),
+        models=tuple(models), options=options,
+    )  # fmt: skip
 
 
 def _load_lessons(runtime: Runtime, key: str) -> JsonObject | None:

@@ -75,7 +75,9 @@ def _load_file(path: Path, reserved: Collection[str], report: LoadReport) -> Non
         _check(found, reserved, report.files)
     except _Refused as refused:
         report.errors.append(LoadError(path.name, str(refused)))
-    except (Exception, SystemExit) as error:  # noqa: BLE001 - another's code: it may fail in any way
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:  # noqa: BLE001 - another's code: it may fail in any way
         report.errors.append(_explained(path, error))
     else:
         report.definitions += found
