@@ -16,6 +16,8 @@ HELP = """usage: python3 run.py [command] [options]
   chat "QUESTION"       one agent turn in the terminal            --project ID --model NAME
   eval FILE.jsonl       run every prompt of a file and report    --project ID --model NAME --report FILE
   link                  print a new sign-in link
+  backup FILE           the whole instance in one file          --with-keys
+  restore FILE          put a backup in its place; the server must be stopped
   bench [NAME]          measure
   help                  this text
 
@@ -23,7 +25,7 @@ The first start sets everything up (about a minute); later ones take about a sec
 Settings: environment variables or instance/nanoclaw.env, see docs/deploy.md.
 """
 NEEDS_PAGE = ("serve",)
-COMMANDS = ("serve", "test", "chat", "eval", "link", "bench")
+COMMANDS = ("serve", "test", "chat", "eval", "link", "backup", "restore", "bench")
 
 
 def main(argv: list[str]) -> int:

@@ -34,6 +34,12 @@ class InstanceLock:
         self._file = file
         return True
 
+    def release(self) -> None:
+        """Let the folder go before the process ends."""
+        if self._file is not None:
+            self._file.close()
+            self._file = None
+
     def say(self, **facts: Any) -> None:
         """Leave word for a second start (`url`, `pid`)."""
         if self._file is not None:
