@@ -22,6 +22,8 @@ export const routes: RouteRecordRaw[] = [
   { path: '/p/:id/runs/:rid', name: 'run', component: page(() => import('@/views/TraceView.vue')), meta: { title: 'trace.title' } },
   { path: '/runs/:rid', name: 'run-free', component: page(() => import('@/views/TraceView.vue')), meta: { title: 'trace.title' } },
   { path: '/tools', name: 'tools', component: page(() => import('@/views/ToolsView.vue')), meta: { title: 'shell.tools' } },
+  { path: '/usage', name: 'usage', component: page(() => import('@/views/UsageView.vue')), meta: { title: 'shell.usage' } },
+  { path: '/settings', name: 'settings', component: page(() => import('@/views/SettingsView.vue')), meta: { title: 'shell.settings' } },
   { path: '/:rest(.*)*', name: 'not-found', component: () => import('@/views/NotFoundView.vue'), meta: { title: 'state.notFoundTitle' } },
 ]
 
