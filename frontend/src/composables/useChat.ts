@@ -6,22 +6,16 @@ import { keys } from '@/api/keys'
 import { ApiError } from '@/api/problem'
 import { cancelRun } from '@/api/runs'
 import { isActive, type CancelReceipt, type Message } from '@/api/types'
-import { chatRows, mergeMessages, type Pending } from '@/lib/chatRows'
+import { chatRows, mergeMessages } from '@/lib/chatRows'
 import type { RunView } from '@/lib/runView'
-import { conversationLink } from '@/router/links'
 import { useToasts } from '@/stores/toasts'
 import { useComposerOptions } from './useComposerOptions'
 import { useConversation } from './useConversations'
 import { useErrorText } from './useErrorText'
 import { useMessages } from './useMessages'
+import { useOutbox, type Outgoing } from './useOutbox'
 import { useRunNotice } from './useRunNotice'
 import { useRunStream } from './useRunStream'
-
-interface Outgoing {
-  content: string
-  attachments?: string[]
-  parentId?: string | null
-}
 
 /** One conversation page: its messages, the run that goes on, and all that a person may do. */
 export function createChat(routeId: Ref<string>, projectId: Ref<string | null>, around: Ref<string | null>) {
@@ -33,7 +27,6 @@ export function createChat(routeId: Ref<string>, projectId: Ref<string | null>, 
   const conversation = useConversation(id)
   const messages = useMessages(id, around)
   const options = useComposerOptions(routeId, conversation.data)
-  const pending = ref<Pending[]>([])
   const receipt = shallowRef<CancelReceipt | null>(null)
   const stopping = ref(false)
   const editing = ref<string | null>(null)
@@ -41,6 +34,8 @@ export function createChat(routeId: Ref<string>, projectId: Ref<string | null>, 
   // The run just started here is known before the conversation's own record says so; a finished one is not followed again.
   const started = ref<string | null>(null)
   const over = ref(new Set<string>())
+  const outbox = useOutbox({ id, projectId, messages, options, onRun: (run) => (started.value = run) })
+  const { pending } = outbox
   const runId = computed(() => {
     const active = started.value ?? conversation.data.value?.active_run_id ?? null
     return active && !over.value.has(active) ? active : null
@@ -84,42 +79,12 @@ export function createChat(routeId: Ref<string>, projectId: Ref<string | null>, 
     if (around.value) void router.replace({ query: { ...router.currentRoute.value.query, m: undefined } })
   }
 
-  async function ensureConversation(): Promise<string> {
-    if (id.value) return id.value
-    const made = await conversations.createConversation({ project_id: projectId.value, model: options.model.value, thinking: options.thinking.value })
-    client.setQueryData(keys.conversation(made.id), made)
-    return made.id
-  }
-  async function deliver(item: Pending): Promise<void> {
-    item.error = null
-    try {
-      const place = await ensureConversation()
-      const answer = await conversations.sendMessage(place, {
-        content: item.content, attachments: item.attachments, client_id: item.clientId, tools: options.sendTools.value, model: options.model.value ?? undefined,
-        ...(item.parentId !== undefined ? { parent_id: item.parentId } : {}),
-      })
-      if (answer.run) started.value = answer.run.id
-      if (item.parentId !== undefined) await messages.refresh()
-      else messages.add(answer.message)
-      pending.value = pending.value.filter((other) => other.clientId !== item.clientId)
-      void client.invalidateQueries({ queryKey: keys.conversations })
-      if (!id.value) await router.replace({ ...(conversationLink({ id: place, project_id: projectId.value }) as object), query: router.currentRoute.value.query })
-    } catch (error) {
-      pending.value = pending.value.map((other) => (other.clientId === item.clientId ? { ...other, error } : other))
-    }
-  }
-  function send({ content, attachments = [], parentId }: Outgoing): Promise<void> {
-    const item: Pending = { clientId: crypto.randomUUID(), content, attachments, parentId, error: null }
-    pending.value = [...pending.value, item]
+  function send(message: Outgoing): Promise<void> {
     editing.value = null
     ended.value = null
     receipt.value = null
     toNewest()
-    return deliver(item)
-  }
-  const resend = (item: Pending) => deliver(item)
-  const discard = (item: Pending) => {
-    pending.value = pending.value.filter((other) => other.clientId !== item.clientId)
+    return outbox.send(message)
   }
 
   async function attempt(act: () => Promise<unknown>): Promise<void> {
@@ -171,7 +136,7 @@ export function createChat(routeId: Ref<string>, projectId: Ref<string | null>, 
 
   return {
     id, projectId, conversation, messages, options, rows, shownMessages, pending, runId, running, view, ended, receipt, stopping, editing, notice,
-    atEnd, toNewest, send, resend, discard, resendEdited, regenerate, switchBranch, stop, editQueued, withdraw,
+    atEnd, toNewest, send, resend: outbox.resend, discard: outbox.discard, resendEdited, regenerate, switchBranch, stop, editQueued, withdraw,
   }
 }
 
