@@ -7,7 +7,7 @@ import { searchAll } from '@/api/search'
 import { bestMatches } from '@/lib/match'
 import { comboLabel, SHORTCUTS } from '@/lib/keymap'
 import { conversationLink, newConversationLink } from '@/router/links'
-import { IconChat, IconFolder, IconPlay, IconSearch } from '@/ui/icons'
+import { IconChat, IconExternal, IconFolder, IconPlay, IconSearch } from '@/ui/icons'
 import { useConversationList } from './useConversations'
 import { useProjects } from './useProjects'
 import { hasShortcut, runShortcut } from './useShortcuts'
@@ -20,6 +20,7 @@ export interface Command {
   run: () => void
 }
 
+const PAGES = ['home', 'projects', 'tools', 'usage', 'settings']
 const SEARCH_PAUSE_MS = 250
 const SEARCH_CHARS = 2
 
@@ -57,6 +58,9 @@ export function useCommands(text: Ref<string>, close: () => void) {
       },
     })),
   )
+  const pages = computed<Command[]>(() =>
+    PAGES.filter((name) => router.hasRoute(name)).map((name) => ({ id: `page:${name}`, label: t(`shell.${name}`), icon: IconExternal, run: go({ name }) })),
+  )
   const projectCommands = computed<Command[]>(() =>
     (projects.value ?? []).map(({ id, name }) => ({
       id: `project:${id}`, label: name, icon: IconFolder,
@@ -80,6 +84,7 @@ export function useCommands(text: Ref<string>, close: () => void) {
     const all = [
       { label: t('palette.conversations'), items: best(conversationCommands.value, 6) },
       { label: t('palette.projects'), items: best(projectCommands.value, 5) },
+      { label: t('palette.pages'), items: best(pages.value, 5) },
       { label: t('palette.actions'), items: best(actions.value, text.value ? 8 : 20) },
       { label: t('palette.found'), items: text.value.trim() ? [...hits.value.slice(0, 8), ...everywhere.value] : [] },
     ]

@@ -4,7 +4,7 @@ import { keys } from '@/api/keys'
 import { listRuns } from '@/api/runs'
 import { tokenStats, type Period } from '@/api/stats'
 import type { Run } from '@/api/types'
-import { byModel, health, totals, withoutGaps } from '@/lib/usage'
+import { byModel, health, totals, wholeAxis } from '@/lib/usage'
 import { useTools } from './useComposerOptions'
 
 const PAGE_RUNS = 200
@@ -28,7 +28,7 @@ export function useUsage(unnamedModel: () => string) {
   const stats = useQuery({ queryKey: computed(() => keys.stats(period.value)), queryFn: () => tokenStats(period.value), select: (page) => page.items })
   const runs = useQuery({ queryKey: keys.runList({ latest: PAGE_RUNS * MOST_PAGES }), queryFn: latestRuns })
   const tools = useTools()
-  const periods = computed(() => withoutGaps(stats.data.value ?? [], period.value))
+  const periods = computed(() => wholeAxis(stats.data.value ?? [], period.value, new Date()))
   const sums = computed(() => totals(stats.data.value ?? []))
   const well = computed(() => health(runs.data.value ?? []))
   const models = computed(() => byModel(runs.data.value ?? [], unnamedModel()))

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import type { PeriodUsage } from '@/api/stats'
 import type { Run } from '@/api/types'
-import { byModel, health, quantile, roundUp, totals, withoutGaps } from './usage'
+import { byModel, health, quantile, roundUp, totals, wholeAxis } from './usage'
 
 const day = (period: string, tokens: number): PeriodUsage => ({ period, runs: 1, prompt_tokens: tokens, completion_tokens: 0, total_tokens: tokens, cost_micros: 10, currency: 'EUR' })
 const run = (status: Run['status'], seconds: number, model = 'm', tokens = 10): Run =>
@@ -10,11 +10,14 @@ const run = (status: Run['status'], seconds: number, model = 'm', tokens = 10): 
 describe('usage', () => {
   it('sums periods', () => expect(totals([day('2026-01-01', 5), day('2026-01-02', 7)])).toEqual({ runs: 2, tokens: 12, costMicros: 20, currency: 'EUR' }))
 
-  it('shows periods with no runs as zero', () => {
-    expect(withoutGaps([day('2026-01-30', 5), day('2026-02-02', 7)], 'daily').map((item) => [item.period, item.total_tokens])).toEqual([['2026-01-30', 5], ['2026-01-31', 0], ['2026-02-01', 0], ['2026-02-02', 7]])
-    expect(withoutGaps([day('2025-11-01', 1), day('2026-02-01', 1)], 'monthly').map((item) => item.period)).toEqual(['2025-11-01', '2025-12-01', '2026-01-01', '2026-02-01'])
-    expect(withoutGaps([day('2026-01-05', 1), day('2026-01-19', 1)], 'weekly')).toHaveLength(3)
-    expect(withoutGaps([], 'daily')).toEqual([])
+  it('puts every period up to today on the axis, the unused ones as zero', () => {
+    const daily = wholeAxis([day('2026-02-01', 5), day('2026-02-01', 2)], 'daily', new Date('2026-02-02T23:00:00Z'))
+    expect(daily).toHaveLength(30)
+    expect(daily.slice(-3).map((item) => [item.period, item.total_tokens, item.runs])).toEqual([['2026-01-31', 0, 0], ['2026-02-01', 7, 2], ['2026-02-02', 0, 0]])
+    const weekly = wholeAxis([day('2026-01-26', 3)], 'weekly', new Date('2026-02-01T12:00:00Z'))
+    expect(weekly.at(-1)).toMatchObject({ period: '2026-01-26', total_tokens: 3 })
+    const monthly = wholeAxis([day('2025-12-01', 4)], 'monthly', new Date('2026-02-28T00:00:00Z'))
+    expect(monthly.slice(-3).map((item) => [item.period, item.total_tokens])).toEqual([['2025-12-01', 4], ['2026-01-01', 0], ['2026-02-01', 0]])
   })
 
   it('counts success among the runs that ended', () => {

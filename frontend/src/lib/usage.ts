@@ -1,4 +1,4 @@
-import type { PeriodUsage } from '@/api/stats'
+import type { Period, PeriodUsage } from '@/api/stats'
 import { isActive, type Run } from '@/api/types'
 
 /** Figures of the usage page, from the server's sums and from the latest runs. Pure. */
@@ -53,24 +53,30 @@ export function byModel(runs: Run[], unnamed: string): Share[] {
 }
 
 const DAY_MS = 86_400_000
+/** How far back each axis goes, as the server sums it. */
+const SHOWN: Record<Period, number> = { daily: 30, weekly: 12, monthly: 12 }
 
-/** Every period between the first and the last, those without runs as zero, so that gaps are seen. */
-export function withoutGaps(periods: PeriodUsage[], step: 'daily' | 'weekly' | 'monthly'): PeriodUsage[] {
-  const merged = new Map<string, PeriodUsage>()
+function startOf(day: Date, step: Period): Date {
+  const date = new Date(Date.UTC(day.getUTCFullYear(), day.getUTCMonth(), step === 'monthly' ? 1 : day.getUTCDate()))
+  return step === 'weekly' ? new Date(date.getTime() - ((date.getUTCDay() + 6) % 7) * DAY_MS) : date
+}
+
+function back(from: Date, step: Period, by: number): Date {
+  if (step === 'monthly') return new Date(Date.UTC(from.getUTCFullYear(), from.getUTCMonth() - by, 1))
+  return new Date(from.getTime() - by * (step === 'weekly' ? 7 : 1) * DAY_MS)
+}
+
+const unused = (period: string): PeriodUsage => ({ period, runs: 0, prompt_tokens: 0, completion_tokens: 0, total_tokens: 0, cost_micros: 0, currency: '' })
+
+/** Every period up to today, oldest first, those without runs as zero; currencies of one period are counted together. */
+export function wholeAxis(periods: PeriodUsage[], step: Period, today: Date): PeriodUsage[] {
+  const sums = new Map<string, PeriodUsage>()
   for (const item of periods) {
-    const known = merged.get(item.period)
-    merged.set(item.period, known ? { ...known, runs: known.runs + item.runs, total_tokens: known.total_tokens + item.total_tokens, cost_micros: known.cost_micros + item.cost_micros } : item)
+    const known = sums.get(item.period) ?? unused(item.period)
+    sums.set(item.period, { ...item, runs: known.runs + item.runs, total_tokens: known.total_tokens + item.total_tokens, cost_micros: known.cost_micros + item.cost_micros })
   }
-  const days = [...merged.keys()].sort()
-  if (days.length < 2) return [...merged.values()]
-  const filled: PeriodUsage[] = []
-  let at = new Date(`${days[0]}T00:00:00Z`)
-  const last = days.at(-1)!
-  for (let day = days[0]!; day <= last; day = at.toISOString().slice(0, 10)) {
-    filled.push(merged.get(day) ?? { period: day, runs: 0, prompt_tokens: 0, completion_tokens: 0, total_tokens: 0, cost_micros: 0, currency: '' })
-    at = step === 'monthly' ? new Date(Date.UTC(at.getUTCFullYear(), at.getUTCMonth() + 1, 1)) : new Date(at.getTime() + (step === 'weekly' ? 7 : 1) * DAY_MS)
-  }
-  return filled
+  const now = startOf(today, step)
+  return Array.from({ length: SHOWN[step] }, (_, index) => back(now, step, SHOWN[step] - 1 - index).toISOString().slice(0, 10)).map((day) => sums.get(day) ?? unused(day))
 }
 
 /** A round number at or above the value: the top of an axis. */
