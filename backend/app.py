@@ -117,6 +117,7 @@ def build(settings: Settings) -> Instance:
         executor=ToolExecutor(registry=registry),
         registry=registry,
         tool_errors=tool_errors,
+        meters=writer.meters,
     )
     runtime.reload_models = partial(_load_models, runtime)
     runtime.reload_models()

@@ -10,6 +10,7 @@ from . import (
     files,
     health,
     messages,
+    metrics,
     models,
     pages,
     problems,
@@ -26,7 +27,7 @@ from .state import THREADS_FOR_OTHERS, StreamSlots, WebState
 
 BLUEPRINTS = (
     health.bp, docs.bp, auth.bp, projects.bp, files.bp, conversations.bp, messages.bp, search.bp,
-    runs.bp, aftermath.bp, tasks.bp, tools.bp, models.bp, pages.bp,
+    runs.bp, aftermath.bp, tasks.bp, tools.bp, models.bp, metrics.bp, pages.bp,
 )  # fmt: skip
 
 

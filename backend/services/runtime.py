@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from ..cancel import CancelToken
 from ..channels.log import EventLog, TabEvents
 from ..extensions import Database
+from ..meters import Meters
 from ..settings import Settings
 from ..tools.core import ToolRegistry
 from ..tools.loader import LoadReport
@@ -50,6 +51,7 @@ class Runtime:
     readiness: Callable[[], JsonObject] = dict
     tool_errors: LoadReport = field(default_factory=LoadReport)
     by_hand: dict[str, CancelToken] = field(default_factory=dict)
+    meters: Meters = field(default_factory=Meters)
 
     @property
     def secret_key(self) -> str:

@@ -1,5 +1,6 @@
 """What one run records at one moment, on its way to the database."""
 
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
@@ -23,6 +24,7 @@ class Batch:
     tell: Tell
     awaited: bool
     due: float = 0.0
+    submitted: float = field(default_factory=time.monotonic)
     blobs: dict[int, str] = field(default_factory=dict)
     done: bool = False
     error: NanoClawError | None = None

@@ -5,8 +5,9 @@ from functools import lru_cache
 from sqlalchemy import Connection, Executable, bindparam, delete, insert, select, update
 
 from ..agent.ports import Tell
-from ..agent.types import Event
+from ..agent.types import Event, RunRecord
 from ..errors import LeaseLost
+from ..meters import Meters
 from ..models import Base
 from . import rows
 from .batches import Batch
@@ -42,6 +43,25 @@ def write_run(connection: Connection, batches: list[Batch]) -> list[tuple[Tell, 
     if marks := [{"key": _mark(batch), "value": ""} for batch in batches if batch.kept_as]:
         connection.execute(insert(SETTINGS), marks)
     return [(batch.tell, events) for batch, events in merged if events]
+
+
+def count_event(meters: Meters, event: Event) -> None:
+    """What an event says of work that has ended."""
+    data = event.data
+    if event.type == "tool_call.finished":
+        meters.add("tool_calls", tool=data["call"]["function"]["name"], outcome=data["call"]["status"])
+    elif event.type == "step.finished":
+        meters.add("steps")
+    elif event.type == "run.finished":
+        meters.add("runs_ended", status=str(data.get("status")), reason=str(data.get("stop_reason")))
+
+
+def count_tokens(meters: Meters, batch: Batch) -> None:
+    """What a run that ended has used."""
+    for row in batch.rows:
+        if isinstance(row, RunRecord) and row.finished_at and row.usage:
+            meters.add("tokens", row.usage.prompt_tokens, kind="prompt")
+            meters.add("tokens", row.usage.completion_tokens, kind="completion")
 
 
 def _newest(batches: list[Batch]) -> list[Batch]:

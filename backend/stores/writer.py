@@ -5,7 +5,6 @@ import threading
 import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
@@ -16,6 +15,7 @@ from ..agent.ports import Tell
 from ..agent.types import CallRecord, Event, Record
 from ..errors import NanoClawError, StorageError
 from ..extensions import Database
+from ..meters import Meters
 from . import grouping
 from .batches import Batch
 from .fallback import Fallback, read
@@ -37,17 +37,6 @@ KeepBlob = Callable[[str], str]
 Outcome = Literal["written", "refused", "unavailable"]
 
 
-@dataclass(slots=True)
-class WriterCounts:
-    """What the writer has done since the start."""
-
-    commits: int = 0
-    events: int = 0
-    retries: int = 0
-    kept: int = 0
-    untold: int = 0
-
-
 class RunWriter:
     """Commits batches in the order they came; a waiting caller commits for all who wait with it.
 
@@ -63,7 +52,7 @@ class RunWriter:
         self._db = database
         self._keep_blob = keep_blob
         self.fallback = Fallback(None) if fallback is None else fallback
-        self.counts = WriterCounts()
+        self.meters = Meters()
         self.on_trouble: Callable[[str], None] = lambda run_id: None
         self._committing = threading.Lock()
         self._waiting = threading.Condition()
@@ -197,7 +186,7 @@ class RunWriter:
                 if delay is None:
                     _fail(batches, fault)
                     return "unavailable"
-                self.counts.retries += 1
+                self.meters.add("storage_retries")
                 time.sleep(delay)
             except SQLAlchemyError as fault:
                 _fail(batches, fault)
@@ -210,13 +199,13 @@ class RunWriter:
             try:
                 tell(events)
             except Exception:
-                self.counts.untold += len(events)
+                self.meters.add("events_untold", len(events))
                 log.exception("committed events could not be told")
 
     def _keep(self, batches: list[Batch]) -> None:
         for batch in batches:
             self.fallback.keep(batch)
-            self.counts.kept += 1
+            self.meters.add("storage_kept")
         for run_id in dict.fromkeys(batch.run_id for batch in batches):
             self.on_trouble(run_id)
 
@@ -231,6 +220,16 @@ class RunWriter:
             except SQLAlchemyError:
                 log.exception("run %s: what the fallback log holds cannot be entered", run_id)
                 self.fallback.settled(run_id)
+
+    def _measure(self, batches: list[Batch], told: list[tuple[Tell, list[Event]]], now: float) -> None:
+        self.meters.add("commits")
+        for batch in batches:
+            self.meters.time("event_lag", now - batch.submitted)
+            grouping.count_tokens(self.meters, batch)
+        for _, events in told:
+            self.meters.add("events", len(events))
+            for event in events:
+                grouping.count_event(self.meters, event)
 
     def _drop_connection(self) -> None:
         if self._connection is not None:
@@ -250,9 +249,8 @@ class RunWriter:
         if self.fallback:
             for run_id in run_ids:
                 self.fallback.settled(run_id)
-        self.counts.commits += 1
-        self.counts.events += sum(len(events) for _, events in told)
         now = time.monotonic()
+        self._measure(batches, told, now)
         for batch in batches:
             if grouping.has_deltas(batch):
                 self._last_deltas[batch.run_id] = now

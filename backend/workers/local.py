@@ -140,6 +140,8 @@ class LocalQueue:
 
     def _execute(self, lease: Lease, cancelled: bool = False) -> None:
         run = _Active(lease)
+        if lease.again:
+            self._execution.runtime.meters.add("lease_takeovers")
         if cancelled or receipts.cancel_requested(self._execution.runtime, lease.run_id):
             run.cancelled.set()
         with self._lock:
@@ -148,6 +150,8 @@ class LocalQueue:
         try:
             following = self._execution.execute(lease, run.cancelled)
         except LeaseLost:
+            if not self._stopping.is_set():
+                self._execution.runtime.meters.add("leases_lost")
             log.warning("run %s was taken over by another worker", lease.run_id)
         except StorageError as error:
             log.error("run %s could not be recorded: %s", lease.run_id, error.message)
