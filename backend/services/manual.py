@@ -10,7 +10,7 @@ from sqlalchemy import func, insert, select, update
 from ..agent.pairing import unknown_outcome
 from ..agent.types import CallRecord, Event, Record, RunRecord, RunStatus, StepRecord
 from ..cancel import CancelToken
-from ..errors import UnknownTool
+from ..errors import ToolError, UnknownTool
 from ..ids import iso_now, new_id, utc_now
 from ..models import Run, RunEvent, ToolCall, ToolSetting
 from ..stores import rows
@@ -47,6 +47,8 @@ def execute(runtime: Runtime, user_id: str, asked: HandRun) -> JsonObject:
         request = {"id": CALL_ID, "type": "function", "function": {"name": asked.tool, "arguments": asked.arguments}}
         context = _context(runtime, user_id, run_id, asked, token)
         call = runtime.executor.process_tool_calls([request], context, watcher=recorder)[0]
+    except SystemExit as fault:
+        raise ToolError(f"The tool {asked.tool!r} tried to end the server, which goes on.") from fault
     finally:
         recorder.end(call)
         runtime.by_hand.pop(run_id, None)
