@@ -98,9 +98,14 @@ def clean(value: Any, _path: tuple[int, ...] = ()) -> Any:
 
 def clean_text(text: str) -> str:
     """Valid UTF-8 without NUL: halves of a surrogate pair are joined, lone ones replaced."""
-    if not text.isascii():
-        text = text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
-    return text.replace("\x00", REPLACEMENT)
+    return valid_text(text).replace("\x00", REPLACEMENT)
+
+
+def valid_text(text: str) -> str:
+    """Text that UTF-8 can hold: halves of a surrogate pair are joined, lone ones replaced."""
+    if text.isascii():
+        return text
+    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 
 def _clean_int(value: int) -> Any:

@@ -9,7 +9,12 @@ from typing import Any
 
 import pytest
 
-CASES = json.loads((Path(__file__).parent / "cases" / "data_cases.json").read_text(encoding="utf-8"))["cases"]
+FOLDER = Path(__file__).parent / "cases"
+CASES = [
+    case
+    for name in ("data_cases.json", "more_data_cases.json")
+    for case in json.loads((FOLDER / name).read_text(encoding="utf-8"))["cases"]
+]
 SUBJECT = {"json_process": "json_string", "text_process": "text"}
 GIVEN = {"json_process": "input", "text_process": "text"}
 

@@ -65,4 +65,7 @@ def line_diff(one: str, other: str) -> JsonObject:
     lines = list(difflib.unified_diff(before, after, "text", "other", lineterm=""))
     added = sum(line.startswith("+") for line in lines[2:])
     removed = sum(line.startswith("-") for line in lines[2:])
-    return {"result": "\n".join(lines), "added": added, "removed": removed, "equal": one == other}
+    result: JsonObject = {"result": "\n".join(lines), "added": added, "removed": removed, "equal": one == other}
+    if not lines and one != other:
+        result["note"] = "The lines are equal; the texts differ in their line breaks or the one at the end."
+    return result

@@ -23,7 +23,7 @@ from .arithmetic import (
     subtract,
 )
 from .functions import CONSTANTS, FUNCTIONS, PI, double_factorial, factorial
-from .notation import SHOWN_CHARACTERS, Token, normalised, tokens
+from .notation import DECIMAL_COMMA, SHOWN_CHARACTERS, Token, normalised, tokens
 
 MAX_DEPTH = 100
 MAX_ARGUMENTS = 1_000
@@ -35,6 +35,7 @@ BINARY: dict[str, tuple[int, Callable[[Number, Number], Number]]] = {
     "x": (TIMES, multiply), "^": (POWER, power), "**": (POWER, power),
 }  # fmt: skip
 COMPARISONS = frozenset("<>=&~")
+GROUPING = str.maketrans("", "", ",_ '")
 NOT_A_NUMBER = frozenset({"nan", "inf", "infinity"})
 
 
@@ -101,6 +102,12 @@ class _Parser:
         if token.text in COMPARISONS:
             return CannotCalculate(
                 f"{token.text!r} at position {token.at}: only values can be calculated, not conditions."
+            )
+        after = self._peek(1) if self._peek() is token else self._peek()
+        if token.text == "," and after.kind == "number":
+            return CannotCalculate(
+                f"The comma at position {token.at} does not fit here.",
+                suggestion="Write decimals with a point (3.14) and thousands without a sign (1234).",
             )
         shown = token.text[:SHOWN_CHARACTERS]
         before = self._tokens[self._next - 2] if self._next > 1 else None
@@ -210,6 +217,8 @@ class _Parser:
     # ------------------------------------------------------------ values
     def _number(self, token: Token) -> Term:
         value = self._work.check(_read_number(token))
+        if DECIMAL_COMMA.fullmatch(token.text):
+            self.notes.append(f"{token.text} was read with the comma as decimal sign and what groups digits left out.")
         after = self._peek()
         if after.kind == "number" and after.text.startswith("`"):  # 3½
             self._take()
@@ -227,6 +236,7 @@ class _Parser:
 
     def _call(self, token: Token) -> Term:
         function = FUNCTIONS[token.text]
+        exponent = self._exponent()
         terms = self._arguments(token)
         if len(terms) < function.least or (function.most is not None and len(terms) > function.most):
             raise CannotCalculate(f"{token.text} takes {_count(function.least, function.most)}, not {len(terms)}.")
@@ -234,27 +244,60 @@ class _Parser:
             self.notes.append(f"Angles are in radians; for degrees write {token.text}(30°).")
         if token.text == "log" and len(terms) == 1:
             self.notes.append("log(x) is the natural logarithm; for base 10 write log10(x) or log(x, 10).")
-        return Term(self._work.check(function.call(*(term.value for term in terms))))
+        value = self._work.check(function.call(*(term.value for term in terms)))
+        return Term(value if exponent is None else self._work.check(power(value, exponent)))
+
+    def _exponent(self) -> Number | None:
+        """The 2 of sin^2(x), which is (sin x)^2; sin^-1 is left alone, since it means the arcus."""
+        ahead = [self._peek(number) for number in range(4)]
+        if ahead[0].text not in ("^", "**"):
+            return None
+        if ahead[1].kind == "number" and ahead[2].text == "(":
+            self._next += 2
+            return _read_number(ahead[1])
+        if ahead[1].text == "(" and ahead[2].kind == "number" and ahead[3].text == ")":  # sin²(x)
+            self._next += 4
+            return _read_number(ahead[2])
+        return None
 
     def _arguments(self, token: Token) -> list[Term]:
+        if self._peek().text == "of":  # log10 of 1000
+            self._take()
         if self._peek().text != "(":  # sqrt 16, √16
             return [self._expression(TIMES)]
         opened = self._take()
         if self._peek().text == ")":
             self._take()
             return []
+        listed = self._take() if self._holds_list() else None  # sum([1, 2, 3])
         terms = [self._expression(0)]
         while self._peek().text in (",", ";"):
             self._take()
             terms.append(self._expression(0))
             if len(terms) > MAX_ARGUMENTS:
                 raise CannotCalculate(f"{token.text} was given more than {MAX_ARGUMENTS:,} values.")
+        if listed is not None:
+            self._expect(")", listed)
         self._expect(")", opened)
         return terms
 
+    def _holds_list(self) -> bool:
+        """Whether the only argument is a bracket with commas in it."""
+        depth, commas = 0, False
+        for at in range(self._next, len(self._tokens)):
+            text = self._tokens[at].text
+            depth += (text == "(") - (text == ")")
+            if depth == 0:
+                return commas and self._tokens[at + 1].text == ")"
+            commas = commas or (depth == 1 and text == ",")
+        return False
+
 
 def _read_number(token: Token) -> Number:
-    text = token.text.replace(",", "").replace("_", "").replace(" ", "")
+    text = token.text
+    if DECIMAL_COMMA.fullmatch(text):
+        text = text.replace(".", "").replace(",", ".")
+    text = text.translate(GROUPING)
     if text.startswith("`"):
         top, _, bottom = text.strip("`").partition("/")
         return Fraction(int(top), int(bottom))

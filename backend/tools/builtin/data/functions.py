@@ -1,6 +1,7 @@
 """The functions and constants of the calculator."""
 
 import decimal
+import functools
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -281,6 +282,28 @@ def hypot(*values: Number) -> Number:
     return sqrt(total(*(multiply(value, value) for value in values)))
 
 
+def variance(*values: Number) -> Number:
+    """The sample variance (divided by n - 1)."""
+    if len(values) < 2:
+        raise CannotCalculate("The deviation of a sample needs two values or more.")
+    middle = mean(*values)
+    squares = [multiply(subtract(value, middle), subtract(value, middle)) for value in values]
+    return divide(total(*squares), len(values) - 1)
+
+
+def population_variance(*values: Number) -> Number:
+    """The variance of all there is (divided by n)."""
+    return divide(multiply(variance(*values), len(values) - 1), len(values)) if len(values) > 1 else 0
+
+
+def integer_root(value: Number) -> Number:
+    """The whole part of the square root of a whole number."""
+    number = _whole(value, "isqrt")
+    if number < 0:
+        raise CannotCalculate("The square root of a negative number is not real.")
+    return math.isqrt(number)
+
+
 def gcd(*values: Number) -> Number:
     """Greatest common divisor."""
     return math.gcd(*(_whole(value, "gcd") for value in values))
@@ -347,10 +370,16 @@ FUNCTIONS = {
     "sin": Function(sin, angle=True), "cos": Function(cos, angle=True), "tan": Function(tan, angle=True),
     "asin": Function(asin), "arcsin": Function(asin), "acos": Function(acos), "arccos": Function(acos),
     "atan": Function(atan), "arctan": Function(atan), "atan2": Function(atan2, 2, 2),
+    "cot": Function(lambda x: divide(cos(x), sin(x)), angle=True), "sec": Function(lambda x: divide(1, cos(x)), angle=True),
+    "csc": Function(lambda x: divide(1, sin(x)), angle=True),
+    "log1p": Function(lambda x: ln(add(1, x))), "expm1": Function(lambda x: subtract(exp(x), 1)),
+    "isqrt": Function(integer_root), "prod": Function(lambda *x: functools.reduce(multiply, x), 1, None),
+    "stdev": Function(lambda *x: sqrt(variance(*x)), 1, None), "variance": Function(variance, 1, None),
+    "pstdev": Function(lambda *x: sqrt(population_variance(*x)), 1, None), "pvariance": Function(population_variance, 1, None),
     "sinh": Function(hyperbolic(-1)), "cosh": Function(hyperbolic(1)), "tanh": Function(tanh),
     "factorial": Function(factorial), "fact": Function(factorial),
-    "comb": Function(combinations, 2, 2), "ncr": Function(combinations, 2, 2), "choose": Function(combinations, 2, 2),
-    "perm": Function(permutations, 2, 2), "npr": Function(permutations, 2, 2),
+    "comb": Function(combinations, 2, 2), "c": Function(combinations, 2, 2), "ncr": Function(combinations, 2, 2), "choose": Function(combinations, 2, 2),
+    "perm": Function(permutations, 2, 2), "p": Function(permutations, 2, 2), "npr": Function(permutations, 2, 2),
     "gcd": Function(gcd, 1, None), "lcm": Function(lcm, 1, None),
     "abs": Function(absolute), "sign": Function(lambda x: (x > 0) - (x < 0)),
     "round": Function(round_to, 1, 2), "floor": Function(floor), "ceil": Function(lambda x: -floor(negate(x))),

@@ -22,23 +22,26 @@ STEP = regex.compile(
     r'\.?(?:([^.\[\]"]+)|"((?:[^"\\]|\\.)*)")|\[(-?\d{1,9})\]|\["((?:[^"\\]|\\.)*)"\]|\[\'([^\']*)\'\]'
 )
 PLAIN_KEY = regex.compile(r"[^.\[\]\"'/\s$]+")
+QUERY_SIGNS = regex.compile(r"[*?@&|(){}`,:<>=!]|\.\.|^\s*$|\[\]")
+JMESPATH_HELP = "Numbers in a condition stand in backticks, texts in quotes: a[?price > `6` && name == 'x'].b"
+SYNTAX_ERRORS = (jmespath.exceptions.ParseError, jmespath.exceptions.EmptyExpressionError)
 MISSING = object()
 
 
 def query(value: Any, path: str) -> tuple[Any, list[str]]:
     """What a JMESPath (or a JSON pointer, if it begins with /) finds, and notes on how it was read."""
-    if path == "" or path.startswith("/"):
-        return find(value, steps_of(path)), []
-    notes = []
-    if path.startswith("$"):
-        path = path[1:].lstrip(".") or "@"
-        notes.append(f"The path was read as the JMESPath {path!r}.")
-    if len(path) > MAX_PATH_CHARACTERS:
-        raise InvalidArguments(f"The path is longer than {MAX_PATH_CHARACTERS:,} characters.")
+    if path == "" or path.startswith(("/", "#/")):
+        return find(value, steps_of(path.removeprefix("#"))), []
+    path, notes = _as_jmespath(path)
     try:
         found = jmespath.search(path, value)
     except jmespath.exceptions.JMESPathError as error:
-        raise InvalidArguments(f"The path is not a valid JMESPath: {' '.join(str(error).split())}") from None
+        plain = _plain_steps(path) if isinstance(error, SYNTAX_ERRORS) else None
+        if plain:  # a["b"], 中.文: no JMESPath, but clear
+            return find(value, plain), notes
+        raise InvalidArguments(
+            f"The path is not a valid JMESPath: {' '.join(str(error).split())}", suggestion=JMESPATH_HELP
+        ) from None
     except (RecursionError, ValueError, TypeError, ArithmeticError, AttributeError, KeyError):
         raise InvalidArguments("The path cannot be worked out on this value.") from None
     if too_many_nodes(found):
@@ -46,6 +49,27 @@ def query(value: Any, path: str) -> tuple[Any, list[str]]:
     if found is None:
         notes.append("null: the path matches nothing here, or a null.")
     return found, notes
+
+
+def _as_jmespath(path: str) -> tuple[str, list[str]]:
+    if len(path) > MAX_PATH_CHARACTERS:
+        raise InvalidArguments(f"The path is longer than {MAX_PATH_CHARACTERS:,} characters.")
+    if not path.startswith("$"):
+        return path, []
+    if ".." in path:
+        raise InvalidArguments(
+            "Searching at any depth (..) is JSONPath, which is not known here.",
+            suggestion="Write the way to it as a JMESPath: a.b[*].c; flatten lists every place.",
+        )
+    path = path[1:].lstrip(".") or "@"
+    return path, [f"The path was read as the JMESPath {path!r}."]
+
+
+def _plain_steps(path: str) -> Steps | None:
+    try:
+        return steps_of(path) if not QUERY_SIGNS.search(path) else None
+    except InvalidArguments:
+        return None
 
 
 def too_many_nodes(value: Any) -> bool:
@@ -114,7 +138,7 @@ def _child(value: Any, step: str | int) -> Any:
 def _index(step: str | int) -> int | None:
     if isinstance(step, int):
         return step
-    return int(step) if regex.fullmatch(r"0|-?[1-9]\d{0,8}", step) else None
+    return int(step) if regex.fullmatch(r"0|[1-9]\d{0,8}", step) else None
 
 
 def _what_is_there(value: Any) -> str:

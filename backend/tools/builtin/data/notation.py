@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from .arithmetic import CannotCalculate
+from .spoken import numerals, without_currency
 
 MAX_EXPRESSION_CHARACTERS = 10_000
 MAX_PHRASE_CHARACTERS = 200
@@ -17,40 +18,73 @@ SIGNS = str.maketrans({
     "−": "-", "–": "-", "—": "-", "‐": "-", "‑": "-", "‒": "-", "﹣": "-", "➖": "-", "➕": "+",
     "π": " pi ", "τ": " tau ", "φ": " phi ", "√": " sqrt ", "∛": " cbrt ", "∞": " infinity ",
     "，": ",", "“": '"', "”": '"', "‘": "'", "’": "'", "【": "(", "】": ")", "[": "(", "]": ")", "{": "(", "}": ")",
+    "⌊": " floor(", "⌋": ")", "⌈": " ceil(", "⌉": ")",
     "\u200b": " ", "\u200e": " ", "\u200f": " ", "\ufeff": " ", "\u2061": " ", "\u2062": "*",
 })  # fmt: skip
 SUPERSCRIPTS = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻⁽⁾", "0123456789+-()")
 SUPERSCRIPT_RUN = re.compile("[⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻⁽⁾]+")
-CURRENCY = "$€£¥₹₩₽"
+QUOTED = re.compile(r"([\"'])([^\"']*)\1")
 
+LATEX: tuple[tuple[str, str], ...] = (
+    (r"\\(?:left|right|,|;|!|displaystyle)(?![a-z])", " "),
+    (r"\\[dt]?frac ?\{([^{}]{1,200})\} ?\{([^{}]{1,200})\}", r"((\1)/(\2))"),
+    (r"\\sqrt ?\[(\d{1,3})\] ?\{([^{}]{1,200})\}", r"root(\2, \1)"),
+    (r"\\(?:times|cdot)(?![a-z])", "*"),
+    (r"\\div(?![a-z])", "/"),
+    (r"\\(?=%|(?:sqrt|pi|sin|cos|tan|ln|log|exp|min|max|gcd)(?![a-z]))", " "),
+)
+PERCENT = re.compile(r"\bper\s?cent\b|\bpct\b|％")
+QUESTION = re.compile(
+    r"^(?:please )?(?:what(?:'s| is| are)(?= (?!%|percent))|calculate\b|compute\b|evaluate\b|how much is\b"
+    r"|原价|请?问?(?:帮我)?(?:计算|算)(?:一下)?|请问|求)[ :]*"
+)
+ASKED = re.compile(r" ?(?:是多少|等于多少|等于几|等于|得多少|得几|是几|equals?|,? please)$")
 WORDS: tuple[tuple[str, str], ...] = (
-    (r"^(?:please )?(?:what(?:'s| is| are)\b|calculate\b|compute\b|evaluate\b|how much is\b|请?计算|求)[ :]*", " "),
-    (r" ?(?:是多少|等于多少|等于几|等于|得多少)$", ""),
-    (r"\bto the power of\b|\braised to\b|的?次方(?=\d)", "^"),
-    (r"\b(?:divided by|over)\b|除以|除", "/"),
-    (r"\b(?:multiplied by|times)\b|乘以|乘", "*"),
+    (r"\b(?:raised )?to the (?:power(?: of)?|power-of)\b|\braised to\b|的?次方(?=\d)", "^"),
+    (r"\b(?:raised )?to the (\d{1,9})(?:st|nd|rd|th)?(?: power)?\b", r"^(\1)"),
+    (r"\b(?:divided by|over)\b|除以", "/"),
+    (r"\b(?:multiplied by|times)\b|乘以|乘上|乘", "*"),
+    (r"\b(?:double|twice)\b", "2 *"),
+    (r"\btriple\b", "3 *"),
     (r"\bplus\b|加上|加", "+"),
-    (r"\bminus\b|减去|减", "-"),
+    (r"\b(?:minus|less)\b|减去|减|減去|減", "-"),
     (r"\bsquared\b|的?平方(?!根)", "^2"),
     (r"\bcubed\b|的?立方(?!根)", "^3"),
-    (r"\bsquare root of\b", " sqrt "),
-    (r"\bcube root of\b", " cbrt "),
-    (r"\bper\s?cent\b|\bpct\b|％", "%"),
-    (r"百分之\s*(\d+(?:\.\d+)?)", r"\1%"),
+    (r"\bsquare root(?: of)?\b", " sqrt "),
+    (r"\bcube root(?: of)?\b", " cbrt "),
     (r"%\s*的\s*", "% of "),
-    (r"(?<=\d)\s*的\s*(\d+(?:\.\d+)?%)", r" * \1"),
-    (r"\bdegrees?\b|\bdeg\b|°|度", " ° "),
+    (r"(?<=[\d)])\s*的\s*(\(?[\d.]+(?:\*10\))?%)", r" * \1"),
+    (r"(?<=\d)\s*的\s*(?=\()", " * "),
+    (r"\b(?:degrees?|deg)\b(?!\s*\()|°|度", " ° "),
+    (r"\b(\d{1,20}) and (\(\d{1,6}/\d{1,6}\))", r"(\1+\2)"),
     (r"\b(?:math|np|numpy|cmath)\.", ""),
+    (r"\b(\d{1,9}) choose (\d{1,9})\b|(?<![\w.])(\d{1,9})c(\d{1,9})\b", r"comb(\1\3, \2\4)"),
+    (r"\blog_(2|10)(?= ?\()", r"log\1"),
+    (r"\blog_(\d{1,9}) ?\(([^(),]{1,60})\)", r"log(\2, \1)"),
+    (r"\blog base (\d{1,9}) of (\d[\d.]{0,40})", r"log(\2, \1)"),
+    (r"(?<![\d.,/^*)\w])(?<!\d )(\d{1,20}) (\d{1,2})/(\d{1,4})(?![\d./])", r"(\1+\2/\3)"),
 )
 _N = r"([-+]?\d[\d.,]{0,40})"
 PHRASES: tuple[tuple[str, str], ...] = (
-    (rf"\bwhat (?:%|percent(?:age)?) of {_N} is {_N}", r"(\2) / (\1) * 100"),
-    (rf"{_N} is what (?:%|percent(?:age)?) of {_N}", r"(\1) / (\2) * 100"),
+    (rf"\bwhat (?:%|percentage) of {_N} is {_N}", r"(\2) / (\1) * 100"),
+    (rf"{_N} is what (?:%|percentage) of {_N}", r"(\1) / (\2) * 100"),
+    (rf"{_N} as an? (?:%|percentage) of {_N}", r"(\1) / (\2) * 100"),
+    (rf"\b(?:%|percentage) (?:change|increase) from {_N} to {_N}|^% (?:change|increase) from {_N} to {_N}",
+     r"((\2\4) - (\1\3)) / (\1\3) * 100"),
+    (rf"(?:%|\bpercentage) decrease from {_N} to {_N}", r"((\1) - (\2)) / (\1) * 100"),
+    (rf"{_N}\s*% (?:more|greater|higher|larger) than {_N}", r"(\2) * (1 + (\1) / 100)"),
+    (rf"{_N}\s*% (?:less|lower|smaller|fewer|cheaper) than {_N}", r"(\2) * (1 - (\1) / 100)"),
+    (rf"{_N} more than {_N}", r"(\2) + (\1)"),
+    (rf"{_N} (?:less|fewer) than {_N}", r"(\2) - (\1)"),
+    (rf"\bremainder of {_N} (?:divided by|/) {_N}", r"(\1) mod (\2)"),
+    (rf"\bsum of {_N} and {_N}", r"(\1) + (\2)"),
+    (rf"\bproduct of {_N} and {_N}", r"(\1) * (\2)"),
+    (rf"\bdifference (?:of|between) {_N} and {_N}", r"(\1) - (\2)"),
     (rf"\b(?:increase|raise) {_N} by {_N}\s*%", r"(\1) * (1 + (\2) / 100)"),
     (rf"\b(?:decrease|reduce|lower) {_N} by {_N}\s*%", r"(\1) * (1 - (\2) / 100)"),
     (rf"{_N} (?:increased|raised) by {_N}\s*%", r"(\1) * (1 + (\2) / 100)"),
     (rf"{_N} (?:decreased|reduced) by {_N}\s*%", r"(\1) * (1 - (\2) / 100)"),
-)
+)  # fmt: skip
 
 Kind = Literal["number", "name", "sign", "end"]
 
@@ -69,10 +103,17 @@ def normalised(expression: str) -> str:
     """The expression in plain signs; raises CannotCalculate for what is too long or empty."""
     if len(expression) > MAX_EXPRESSION_CHARACTERS:
         raise CannotCalculate(f"The expression is longer than {MAX_EXPRESSION_CHARACTERS:,} characters.")
+    if "\\" in expression:
+        for pattern, put in LATEX:
+            expression = re.sub(pattern, put, expression)
     text = SUPERSCRIPT_RUN.sub(lambda run: f"^({run[0].translate(SUPERSCRIPTS)})", expression)
     text = "".join(_plain_letter(letter) for letter in text)
     text = unicodedata.normalize("NFKC", text.translate(SIGNS)).translate(SIGNS)
-    text = " ".join(text.lower().split()).lstrip("= ").rstrip("=?\uff1f ")
+    text = " ".join(text.lower().split())
+    text = (quoted[2] if (quoted := QUOTED.fullmatch(text)) else text).lstrip("= ").rstrip("=?。 ")
+    text = ASKED.sub("", QUESTION.sub("", text))
+    text = PERCENT.sub("%", re.sub(r"\bthe (?!power\b|\d)", "", text))
+    text = without_currency(numerals(text))
     if len(text) <= MAX_PHRASE_CHARACTERS:
         for pattern, put in PHRASES:
             text = re.sub(pattern, put, text)
@@ -99,7 +140,12 @@ NUMBER = re.compile(
     r"0x[0-9a-f]+|0b[01]+|0o[0-7]+"
     r"|(?:\d{1,3}(?:[ ]\d{3})+(?!\d)|\d+(?:_\d+)*)?(?:\.\d+(?:_\d+)*|\.(?![\d.]))?(?:e[+-]?\d+)?"
 )
-GROUPED = re.compile(r"\d{1,3}(?:,\d{3})+(?![\d,])(?:\.\d+)?(?:e[+-]?\d+)?")
+GROUPED = re.compile(
+    r"(?:\d{1,3}(?:,\d{3})+|\d{1,2}(?:,\d{2})+,\d{3}|\d{1,3}(?:'\d{3})+)(?![\d,'])(?:\.\d+)?(?:e[+-]?\d+)?"
+)
+DECIMAL_COMMA = re.compile(  # 1.234,56 and 1 234,56 can be read in one way only; 1,234 and 1.234 are English
+    r"(?:\d{1,3}(?:\.\d{3})+,\d+|\d{1,3}(?:\.\d{3}){2,}|\d{1,3}(?: \d{3})+,\d{1,2})(?![\d.,])"
+)
 FRACTION = re.compile(r"`(\d+)/(\d+)`")
 NAME = re.compile(r"[^\W\d_]+[0-9]*(?:_?[^\W\d_]+[0-9]*)*")
 SIGN = re.compile(r"\*\*|//|!!|[-+*/^%‰!(),;|°<>=&~?:'\"`@#\\]")
@@ -112,12 +158,12 @@ def tokens(text: str) -> list[Token]:
     at, spaced = 0, False
     while at < len(text):
         letter = text[at]
-        if letter.isspace() or letter in CURRENCY:
+        if letter.isspace():
             at, spaced = at + 1, True
             continue
         token = _token(text, at, spaced, bool(in_call and in_call[-1]))
         if token.text == "(":
-            in_call.append(bool(found) and found[-1].kind == "name")
+            in_call.append(bool(in_call and in_call[-1]) or (bool(found) and found[-1].kind == "name"))
         elif token.text == ")" and in_call:
             in_call.pop()
         at, spaced = at + len(token.text), False
@@ -131,7 +177,7 @@ def _token(text: str, at: int, spaced: bool, in_call: bool) -> Token:
     if letter == "`" and (match := FRACTION.match(text, at)):
         return Token("number", match[0], at + 1, spaced)
     if letter.isdigit() or letter == ".":
-        grouped = None if in_call else GROUPED.match(text, at)
+        grouped = None if in_call else DECIMAL_COMMA.match(text, at) or GROUPED.match(text, at)
         match = grouped or NUMBER.match(text, at)
         if match and match[0] not in ("", "."):
             return Token("number", match[0], at + 1, spaced)

@@ -9,9 +9,11 @@ from ....errors import InvalidArguments, ToolTimeout
 
 MAX_PATTERN_CHARACTERS = 2_000
 MAX_MATCHES = 10_000
+MANY_MATCHES = 10_000  # after which a pattern is not slow for its own sake
 MAX_OUTPUT_CHARACTERS = 10_000_000
 MAX_COMPILED_SIZE = 50_000  # pieces of a pattern when its counted repetitions are written out
-SECONDS = 1.0  # of work; on a busy machine it takes longer by the clock
+SECONDS = 1.0  # of work for one match; on a busy machine it takes longer by the clock
+ALL_SECONDS = 3.0  # by the clock, for all matches
 
 Match = regex.Match[str]
 Pattern = regex.Pattern[str]
@@ -57,25 +59,49 @@ def compiled_size(pattern: str) -> int:
 
 def matches(pattern: Pattern, text: str) -> Iterator[Match]:
     """Every match, in bounded time; raises ToolTimeout when that is over."""
-    deadline = time.monotonic() + SECONDS
+    deadline = time.monotonic() + ALL_SECONDS
+    forward = not pattern.flags & regex.REVERSE
+    found = 0
+    start: int | None = 0
     try:
-        for match in pattern.finditer(text, timeout=SECONDS, concurrent=True):
-            yield match
-            if time.monotonic() > deadline:
-                raise TimeoutError
+        while start is not None:
+            rest, start, began = _from(pattern, text, start), None, found
+            for match in rest:
+                yield match
+                found += 1
+                if time.monotonic() > deadline:
+                    raise TimeoutError
+                if found - began >= MANY_MATCHES and match.end() > match.start() and forward:
+                    start = match.end()
+                    break
     except (TimeoutError, MemoryError):
-        raise ToolTimeout(
-            f"The pattern took longer than {SECONDS:g} s on this text and was stopped.",
-            suggestion="Nested repetitions such as (a+)+ explode; write the pattern without them, or use less text.",
-        ) from None
+        raise _too_slow(found) from None
+
+
+def _from(pattern: Pattern, text: str, start: int) -> Iterator[Match]:
+    """Matches from there on; the library counts the time of all of them together."""
+    return pattern.finditer(text, start, timeout=SECONDS, concurrent=True)
+
+
+def _too_slow(found: int) -> ToolTimeout:
+    if found >= MANY_MATCHES:
+        return ToolTimeout(
+            f"The text has so many matches that they take longer than {ALL_SECONDS:g} s; {found:,} were found.",
+            suggestion="Use less text at a time.",
+        )
+    return ToolTimeout(
+        f"The pattern took longer than {SECONDS:g} s on this text and was stopped.",
+        suggestion="Nested repetitions such as (a+)+ explode; write the pattern without them, or use less text.",
+    )
 
 
 def replace(pattern: Pattern, replacement: str, text: str) -> tuple[str, int]:
     """The text with every match replaced, and how many there were."""
     parts: list[str] = []
     end = count = size = 0
+    plain = "\\" not in replacement
     for match in matches(pattern, text):
-        put = _expanded(match, replacement)
+        put = replacement if plain else _expanded(match, replacement)
         parts += (text[end : match.start()], put)
         size += match.start() - end + len(put)
         end = match.end()

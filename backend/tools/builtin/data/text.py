@@ -13,7 +13,7 @@ import regex
 from ....errors import InvalidArguments
 from ...core import JsonObject
 from ...factory import tool
-from ...results import clean_text, one_line
+from ...results import one_line, valid_text
 from .compare import line_diff, similarity
 from .counting import count, graphemes, lines_of, stats
 from .patterns import MAX_MATCHES, compile_pattern, matches, replace
@@ -33,13 +33,17 @@ URL = regex.compile(
     regex.IGNORECASE,
 )
 NUMBER = regex.compile(
-    r"(?<![\d.])(?:(?<![\p{L}\p{N}_.)])[-+−])?(?:\d{1,3}(?:,\d{3})+(?![\d])|\d+)(?:\.\d+)?(?:[eE][-+]?\d+(?!\w))?"
+    r"(?<![\w.])0[xX][0-9a-fA-F]+\b|(?<![\d.,])\d{1,3}(?:\.\d{3})+,\d+(?![\d.,]\d)|(?<![\d.])(?:(?<![\p{L}\p{N}_.)])[-+−])?(?:\d{1,3}(?:,\d{3})+(?![\d])|\d+)(?:\.\d+)?(?:[eE][-+]?\d+(?!\w))?"
     r"|(?<![\w.])(?:[-+−])?\.\d+"
 )
+WHOLE_MATCH = regex.compile(r"(?<!\\)(?:\\\\)*+\K\\0(?!\d)")
+DATA_URI = regex.compile(r"^\s*data:[^,]{0,200};base64,")
+EDGE = "\ufeff\u200b\u2060"  # marks that no one sees
 PAIRS = {")": "(", "]": "[", "}": "{"}
 ESCAPED = {"\\n": "\n", "\\t": "\t", "\\r\\n": "\r\n", "\\r": "\r"}
 HASHES = (
-    "md5", "sha1", "sha224", "sha256", "sha384", "sha512", "sha3_256", "sha3_512", "blake2b", "blake2s", "crc32",
+    "md5", "sha1", "sha224", "sha256", "sha384", "sha512", "sha3_224", "sha3_256", "sha3_384", "sha3_512", "blake2b",
+    "blake2s", "crc32",
 )  # fmt: skip
 
 
@@ -69,6 +73,12 @@ def _sort_lines(text: str) -> str:
     return "\n".join(sorted(lines_of(text), key=lambda line: (line.casefold(), line)))
 
 
+def _trim(text: str) -> str:
+    while (bare := text.strip().strip(EDGE)) != text:
+        text = bare
+    return text
+
+
 def _reverse(text: str) -> str:
     return "".join(reversed(graphemes(text)))
 
@@ -92,7 +102,7 @@ def _named(groups: dict[str, Any]) -> JsonObject:
 
 
 def _regex_replace(text: str, arguments: JsonObject) -> JsonObject:
-    replacement = arguments.get("replacement", "")
+    replacement = WHOLE_MATCH.sub(r"\\g<0>", arguments.get("replacement", ""))
     pattern = compile_pattern(_needed(arguments, "pattern"))
     changed, times = replace(pattern, replacement, text)
     result: JsonObject = {"result": changed, "count": times}
@@ -115,7 +125,7 @@ def _tidy_url(url: str) -> str:
     while url:
         last = url[-1]
         opening = PAIRS.get(last)
-        if last not in ".,;:!?'\"*_" and (opening is None or url.count(opening) >= url.count(last)):
+        if last not in ".,;:!?…'\"*_" and (opening is None or url.count(opening) >= url.count(last)):
             break
         url = url[:-1]
     return url
@@ -154,7 +164,7 @@ def _base64_encode(text: str) -> str:
 
 def _base64_decode(text: str, arguments: JsonObject) -> JsonObject:
     """Standard and URL-safe alphabets, with or without padding and line breaks."""
-    packed = "".join(text.split()).replace("-", "+").replace("_", "/").rstrip("=")
+    packed = "".join(DATA_URI.sub("", text).split()).replace("-", "+").replace("_", "/").rstrip("=")
     try:
         data = base64.b64decode(packed + "=" * (-len(packed) % 4), validate=True)
     except (binascii.Error, ValueError) as error:
@@ -177,7 +187,8 @@ def _url_decode(text: str, arguments: JsonObject) -> JsonObject:
 
 def _hash(text: str, arguments: JsonObject) -> JsonObject:
     asked = arguments.get("algorithm", "sha256")
-    name = asked.lower().replace("-", "").replace("sha3", "sha3_").replace("__", "_")
+    name = regex.sub(r"^sha3[_-]?(?=\d{3}$)", "sha3_", asked.strip().lower())
+    name = name if name in HASHES else regex.sub(r"[-_]", "", name)
     data = text.encode()
     if name not in HASHES:
         raise InvalidArguments(f"The algorithm {asked!r} is not known. Known: {', '.join(HASHES)}.")
@@ -198,7 +209,7 @@ def _needed(arguments: JsonObject, name: str) -> str:
     value = arguments.get(name)
     if value is None:
         raise InvalidArguments(f"The operation {arguments['operation']!r} needs {name!r}.")
-    return clean_text(value)
+    return valid_text(value)
 
 
 OPERATIONS: dict[str, Callable[[str, JsonObject], JsonObject]] = {
@@ -207,7 +218,7 @@ OPERATIONS: dict[str, Callable[[str, JsonObject], JsonObject]] = {
     "upper": _text_result(str.upper),
     "lower": _text_result(str.lower),
     "title": _text_result(_title),
-    "trim": _text_result(str.strip),
+    "trim": _text_result(_trim),
     "dedupe_lines": _dedupe_lines,
     "sort_lines": _text_result(_sort_lines),
     "reverse": _text_result(_reverse),
@@ -259,7 +270,7 @@ OPERATIONS: dict[str, Callable[[str, JsonObject], JsonObject]] = {
 )
 def text_process(arguments: JsonObject) -> JsonObject:
     """`{operation, result}` with `count`, `note` and the like where they say something."""
-    text = clean_text(arguments["text"])
+    text = valid_text(arguments["text"])
     if len(text) > MAX_TEXT_CHARACTERS:
         raise InvalidArguments(f"The text is longer than {MAX_TEXT_CHARACTERS:,} characters.")
     return {"operation": arguments["operation"], **OPERATIONS[arguments["operation"]](text, arguments)}
