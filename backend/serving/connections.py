@@ -1,5 +1,6 @@
 """Connections that wait for their client at a price we can pay: what is silent holds no thread for long, and half a body is no body."""
 
+import json
 import logging
 import resource
 import socket
@@ -8,7 +9,7 @@ from typing import Any
 
 from gunicorn.http.body import ChunkedReader
 from gunicorn.http.errors import ParseException
-from gunicorn.util import close, close_graceful
+from gunicorn.util import close, close_graceful, write_nonblock
 from gunicorn.workers.gthread import TConn
 
 # A client that has begun a request's head may pause this long; browsers send it at once.
@@ -18,6 +19,13 @@ IDLE_SECONDS = 60.0
 # One that has connected and said nothing waits outside the threads, this long.
 FIRST_BYTE_SECONDS = 20.0
 WANTED_FILES = 16_384
+HEAD_CODES = {414: "too_large", 431: "too_large"}
+REFUSAL_HEADERS = (
+    "Content-Type: application/problem+json",
+    "Cache-Control: no-store",
+    "X-Content-Type-Options: nosniff",
+    "Content-Security-Policy: default-src 'none'; frame-ancestors 'none'",
+)
 
 
 class Connection(TConn):  # type: ignore[misc]
@@ -64,6 +72,22 @@ def whole(reader: Any) -> Any:
     """The reader, checked; one without a length that is not chunked ends where it ends."""
     known = isinstance(reader, ChunkedReader) or hasattr(reader, "length")
     return WholeBody(reader) if known else reader
+
+
+def refuse(sock: socket.socket, status: int, reason: str, _message: str) -> None:
+    """What is no HTTP request never reaches the application: answered in the form of its errors, without an echo."""
+    code = HEAD_CODES.get(status, "bad_request" if status < 500 else "internal_error")
+    problem = {"type": f"/api/docs#error-{code}", "title": reason, "status": status, "detail": reason, "code": code}
+    body = json.dumps(problem).encode()
+    head = [
+        f"HTTP/1.1 {status} {reason}",
+        "Connection: close",
+        f"Content-Length: {len(body)}",
+        *REFUSAL_HEADERS,
+        "",
+        "",
+    ]
+    write_nonblock(sock, "\r\n".join(head).encode("latin-1") + body)
 
 
 def quiet_about_slow_clients() -> None:

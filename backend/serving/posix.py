@@ -9,6 +9,7 @@ import time
 from functools import partial
 from typing import Any
 
+from gunicorn import util
 from gunicorn.app.base import BaseApplication
 from gunicorn.arbiter import Arbiter
 from gunicorn.workers.gthread import ThreadWorker
@@ -35,6 +36,7 @@ class Worker(ThreadWorker):  # type: ignore[misc]
 
     def load_wsgi(self) -> None:
         """Build the application here, after the fork: it has threads and database connections."""
+        util.write_error = connections.refuse
         connections.quiet_about_slow_clients()
         connections.allow_many_connections()
         self.wsgi, self.stop_app = self.app.start()

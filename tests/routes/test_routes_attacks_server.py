@@ -1,5 +1,6 @@
 """Clients that leave, stay silent or garble what they send: nothing half is kept, and nobody else waits."""
 
+import json
 import socket
 from collections.abc import Iterator
 
@@ -100,3 +101,24 @@ def test_a_long_name_in_chinese_fits_an_address(server: Server, content: str) ->
     server.call("PUT", path, expect=201, data=b"x")
     assert server.call("GET", path).content == b"x"
     assert server.get(f"/api/search?q={'很长的问题' * 100}")["items"] == []
+
+
+@pytest.mark.parametrize(
+    ("head", "status", "code"),
+    [
+        (b"GET /" + b"a" * 9000 + b" HTTP/1.1\r\n\r\n", 414, "too_large"),
+        (b"GET / HTTP/1.1\r\nX: " + b"a" * 9000 + b"\r\n\r\n", 431, "too_large"),
+        (b"<script> / HTTP/1.1\r\n\r\n", 400, "bad_request"),
+        (b"POST / HTTP/1.1\r\nContent-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n", 400, "bad_request"),
+        (b"GET / HTTP/1.1\r\nHost: a\r\nHost: b\r\n\r\n", 400, "bad_request"),
+    ],
+)
+def test_what_is_no_request_is_refused_as_everything_is(server: Server, head: bytes, status: int, code: str) -> None:
+    with _connect(server) as sock:
+        sock.sendall(head)
+        answer = b"".join(iter(lambda: sock.recv(4096), b""))
+    top, _, body = answer.partition(b"\r\n\r\n")
+    assert int(top.split(b" ", 2)[1]) == status
+    assert b"nosniff" in top
+    assert json.loads(body)["code"] == code
+    assert b"<script>" not in body
