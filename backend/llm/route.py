@@ -1,4 +1,4 @@
-"""The way to a server: names to addresses, the proxy of the environment, the system's trust store."""
+"""The way to a server: names to addresses, and the proxy of the environment."""
 
 import base64
 import contextlib
@@ -7,14 +7,11 @@ import socket
 import sys
 import threading
 from dataclasses import dataclass
-from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from urllib.parse import unquote, urlsplit
 
+from ..cancel import CancelToken
 from ..errors import ModelError
-
-if TYPE_CHECKING:
-    import ssl
 
 POLL_SECONDS = 0.05
 Address = tuple[socket.AddressFamily, Any]
@@ -28,11 +25,16 @@ class Proxy:
     port: int
     credentials: str = ""
 
-    def header_lines(self) -> list[str]:
+    @property
+    def url(self) -> str:
+        """Its address, without the credentials."""
+        return f"http://[{self.host}]:{self.port}" if ":" in self.host else f"http://{self.host}:{self.port}"
+
+    def headers(self) -> dict[str, str]:
         """What the proxy must be told beside the request."""
         if not self.credentials:
-            return []
-        return [f"Proxy-Authorization: Basic {base64.b64encode(self.credentials.encode()).decode()}"]
+            return {}
+        return {"Proxy-Authorization": f"Basic {base64.b64encode(self.credentials.encode()).decode()}"}
 
 
 def proxy_for(scheme: str, host: str, port: int) -> Proxy | None:
@@ -72,22 +74,25 @@ def is_address(host: str) -> bool:
     return False
 
 
-def resolve(host: str, port: int, timeout: float, stop: threading.Event) -> list[Address]:
-    """The addresses of a host, at most `timeout` seconds; OSError if there are none, TimeoutError, or `stop` was set.
+def resolve(host: str, port: int, timeout: float, cancelled: CancelToken) -> list[Address]:
+    """The addresses of a host, at most `timeout` seconds; OSError if there are none or once cancelled.
 
     The system's resolver cannot be interrupted, so a name is looked up on a thread that can be left behind.
     """
     if host == "localhost" or is_address(host):
         return _look_up(host, port)
-    return _resolve_apart(host, port, timeout, stop)
+    return _resolve_apart(host, port, timeout, cancelled)
 
 
 def _look_up(host: str, port: int) -> list[Address]:
-    found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+    try:
+        found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+    except UnicodeError:  # an empty part, or one that is too long
+        raise socket.gaierror(socket.EAI_NONAME, "not the name of a host") from None
     return [(family, address) for family, _, _, _, address in found]
 
 
-def _resolve_apart(host: str, port: int, timeout: float, stop: threading.Event) -> list[Address]:
+def _resolve_apart(host: str, port: int, timeout: float, cancelled: CancelToken) -> list[Address]:
     answer: list[list[Address] | OSError] = []
     ready = threading.Event()
 
@@ -102,29 +107,10 @@ def _resolve_apart(host: str, port: int, timeout: float, stop: threading.Event) 
     waited = 0.0
     while not ready.wait(POLL_SECONDS):
         waited += POLL_SECONDS
-        if stop.is_set():
+        if cancelled.is_set():
             raise ConnectionAbortedError("cancelled")
         if waited >= timeout:
             raise TimeoutError(f"looking up {host} took too long")
     if isinstance(answer[0], OSError):
         raise answer[0]
     return answer[0]
-
-
-@lru_cache(maxsize=1)
-def tls_context() -> "ssl.SSLContext":
-    """Verifying by the system's trust store (or REQUESTS_CA_BUNDLE, SSL_CERT_FILE); certifi's where there is none."""
-    import ssl  # a slow import that a local server does not need
-
-    context = ssl.create_default_context()
-    context.set_alpn_protocols(["http/1.1"])
-    bundle = os.environ.get("REQUESTS_CA_BUNDLE") or os.environ.get("CURL_CA_BUNDLE")
-    if bundle and os.path.isfile(bundle):
-        context.load_verify_locations(cafile=bundle)
-    paths = ssl.get_default_verify_paths()
-    if not context.cert_store_stats()["x509_ca"] and not paths.cafile and not paths.capath:
-        with contextlib.suppress(ImportError):
-            import certifi
-
-            context.load_verify_locations(certifi.where())
-    return context

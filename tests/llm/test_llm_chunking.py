@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 from backend.agent.types import Delta, ModelReply
 from backend.errors import ModelError
 from backend.llm.anthropic import MessageReader
-from backend.llm.http1 import Body, Head
 from backend.llm.wire import ReadOptions, ReplyReader
 
 EXAMPLES = 300
@@ -112,16 +111,6 @@ def test_any_cutting_of_many_more_streams(data: bytes, places: list[int], in_tho
 @given(st.binary(max_size=200), CUTS)
 def test_any_bytes_at_all_end_in_a_reply_or_a_model_error(data: bytes, places: list[int]) -> None:
     assert outcome(cut(data, places)) == outcome([data])
-
-
-@settings(max_examples=EXAMPLES, deadline=None, derandomize=True)
-@given(st.lists(st.binary(min_size=1, max_size=40), max_size=8), CUTS)
-def test_any_cutting_of_a_chunked_body_gives_the_same_bytes(parts: list[bytes], places: list[int]) -> None:
-    data = b"".join(b"%x;ext=1\r\n%b\r\n" % (len(p), p) for p in parts) + b"0\r\nTrailer: x\r\n\r\nrest"
-    body = Body(Head(200, {"transfer-encoding": "chunked"}, "HTTP/1.1"))
-    assert b"".join(body.feed(piece) for piece in cut(data, places)) == b"".join(parts)
-    assert body.ended
-    assert body.rest == b"rest"
 
 
 MESSAGE = b"".join(

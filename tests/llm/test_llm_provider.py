@@ -11,6 +11,7 @@ from email.utils import format_datetime
 from typing import Any
 
 import pytest
+from llm_raw import END, HEAD, event, raw_server, read_request
 from support.model_server import Call, ModelServer, Turn
 
 from backend.agent.types import Delta, ModelReply, ModelRequest
@@ -93,57 +94,6 @@ def client(model_server: ModelServer) -> Client:
     return Client(model_server.url)
 
 
-@contextlib.contextmanager
-def raw_server(answer: Callable[[socket.socket, bytes], None]) -> Iterator[str]:
-    """A server on the bare socket: `answer` gets each connection with the first request's bytes."""
-    listener = socket.create_server(("127.0.0.1", 0))
-    open_sockets: list[socket.socket] = []
-
-    def serve() -> None:
-        while True:
-            try:
-                sock, _ = listener.accept()
-            except OSError:
-                return
-            open_sockets.append(sock)
-            threading.Thread(target=one, args=(sock,), daemon=True).start()
-
-    def one(sock: socket.socket) -> None:
-        data = b""
-        with contextlib.suppress(OSError):
-            while b"\r\n\r\n" not in data:
-                piece = sock.recv(65536)
-                if not piece:
-                    return
-                data += piece
-            answer(sock, data)
-
-    thread = threading.Thread(target=serve, daemon=True)
-    thread.start()
-    try:
-        yield f"http://127.0.0.1:{listener.getsockname()[1]}/v1"
-    finally:
-        # Closing alone does not wake an accept that is under way.
-        with contextlib.suppress(OSError):
-            listener.shutdown(socket.SHUT_RDWR)
-        listener.close()
-        thread.join()
-        for sock in open_sockets:
-            sock.close()
-
-
-def event(text: str, finish: str | None = None) -> bytes:
-    return (
-        b"data: "
-        + json.dumps({"choices": [{"index": 0, "delta": {"content": text}, "finish_reason": finish}]}).encode()
-        + b"\n\n"
-    )
-
-
-HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n\r\n"
-END = b"data: [DONE]\n\n"
-
-
 # ---------------------------------------------------------------- an ordinary answer
 def test_an_answer_with_everything(model_server: ModelServer, client: Client) -> None:
     model_server.script(
@@ -204,7 +154,7 @@ def test_one_connection_serves_many_requests() -> None:
             sock.sendall(
                 b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n%x\r\n%b\r\n0\r\n\r\n" % (len(body), body)
             )
-            data = sock.recv(65536)
+            data = read_request(sock)
 
     with raw_server(answer) as url:
         provider = Client(url).provider
