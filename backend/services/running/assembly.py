@@ -10,18 +10,24 @@ from ...agent.ports import LLMProvider
 from ...agent.transcripts import messages_of_steps
 from ...agent.types import Message as Turn
 from ...agent.types import Resume, RunKind, RunSpec
-from ...errors import NotFound
+from ...errors import NoProject, NotFound
 from ...models import Conversation, Project, Run, User
+from ...workspace import Workspace
 from ..runtime import Runtime
+from ..workspaces import Workspaces
 from . import offers, resuming, transcript
+from .pictures import Attachments
 from .prompt import system_prompt
 from .proving import Scene, prove
+from .transcript import Reading
 
 OFFLINE_MODEL = "offline"
 SLASHES = ("/", "／")
 # Room kept free in the model's window for its answer.
 ANSWER_TOKENS = 8_000
 LEAST_BUDGET_TOKENS = 4_000
+# Without a model nobody looks at what was said long ago.
+OFFLINE_BUDGET_TOKENS = 8_000
 GO_ON = "Please go on."
 
 
@@ -47,10 +53,13 @@ def assemble(runtime: Runtime, run_id: str, again: bool) -> Assembled:
         policy = offers.policies(session, runtime.registry)
         resolved = runtime.catalogue.resolve(_model(run, runtime))
         budget = max(resolved.context_window - ANSWER_TOKENS, LEAST_BUDGET_TOKENS)
+        if resolved.model == OFFLINE_MODEL:
+            budget = min(budget, OFFLINE_BUDGET_TOKENS)
+        attachments = Attachments(_workspace(runtime, run), resolved.images)
         spec = RunSpec(
             run_id=run.id,
             kind=_kind(run.kind),
-            transcript=_transcript(session, run, budget, runtime),
+            transcript=_transcript(session, run, Reading(budget, runtime.registry, attachments), runtime),
             system_prompt=system_prompt(session.get(User, run.owner_id), project, conversation),
             model=resolved.model,
             tools=offers.offered(
@@ -125,7 +134,14 @@ def _is_read_only(runtime: Runtime, name: str) -> bool:
     return definition is not None and definition.read_only
 
 
-def _transcript(session: Session, run: Run, budget: int, runtime: Runtime) -> tuple[Turn, ...]:
+def _workspace(runtime: Runtime, run: Run) -> Workspace | None:
+    try:
+        return Workspaces(runtime).open(run.project_id, user_id=run.owner_id)
+    except NoProject:
+        return None
+
+
+def _transcript(session: Session, run: Run, reading: Reading, runtime: Runtime) -> tuple[Turn, ...]:
     if run.message_id is None:
         return _task_transcript(session, run, runtime)
-    return transcript.load(session, run.message_id, budget, runtime.registry)
+    return transcript.load(session, run.message_id, reading)

@@ -13,6 +13,7 @@ from ...agent.types import JsonObject, ToolCallRequest
 from ...agent.types import Message as Turn
 from ...models import Message, Step, ToolCall
 from ...tools.core import ToolRegistry
+from .pictures import Attachments
 
 PAGE_MESSAGES = 100
 # What is loaded beyond the budget, so that the place where the history was cut before is still found.
@@ -27,16 +28,25 @@ class _Acts:
     reasoning: dict[tuple[str, int], JsonObject]
 
 
-def load(session: Session, leaf_id: str | None, token_budget: int, registry: ToolRegistry) -> tuple[Turn, ...]:
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """How stored messages become turns: within how many tokens, with which tools known, attachments shown how."""
+
+    token_budget: int
+    registry: ToolRegistry
+    attachments: Attachments
+
+
+def load(session: Session, leaf_id: str | None, reading: Reading) -> tuple[Turn, ...]:
     """The path to `leaf_id` (inclusive) as turns, oldest first, cut at the old end beyond the budget."""
     turns: list[Turn] = []
-    room = token_budget * SLACK
+    room = reading.token_budget * SLACK
     while leaf_id is not None and room > 0:
         page = _path(session, leaf_id, PAGE_MESSAGES)
         if not page:
             break
         acts = _acts(session, page)
-        new = [turn for message in reversed(page) for turn in turns_of(message, acts, registry)]
+        new = [turn for group in reversed([turns_of(message, acts, reading) for message in page]) for turn in group]
         room -= sum(of_message(turn) for turn in new)
         turns = new + turns
         leaf_id = page[-1].parent_id
@@ -74,11 +84,14 @@ def _acts(session: Session, page: Sequence[Message]) -> _Acts:
     )
 
 
-def turns_of(message: Message, acts: _Acts, registry: ToolRegistry) -> Iterable[Turn]:
+def turns_of(message: Message, acts: _Acts, reading: Reading) -> list[Turn]:
     """One stored message as turns: a user message is one, an answer one for each step and each result."""
     if message.role == "user":
-        yield Turn("user", _user_content(message), key=message.id)
-        return
+        return [Turn("user", reading.attachments.content(message), key=message.id)]
+    return list(_answer(message, acts, reading.registry))
+
+
+def _answer(message: Message, acts: _Acts, registry: ToolRegistry) -> Iterable[Turn]:
     for i, (text, calls) in enumerate(_steps(message, acts)):
         fields = acts.reasoning.get((message.run_id or "", calls[0].step)) if calls else None
         requests = tuple(_request(call) for call in calls)
@@ -94,14 +107,6 @@ def turns_of(message: Message, acts: _Acts, registry: ToolRegistry) -> Iterable[
                 key=f"{call.run_id}:{call.id}",
                 read_only=bool(definition and definition.read_only),
             )
-
-
-def _user_content(message: Message) -> str:
-    names = [str(a.get("path") or a.get("name")) for a in message.attachments if isinstance(a, dict)]
-    if not names:
-        return message.content
-    listed = ", ".join(names)
-    return f"{message.content}\n\n[Attached project files: {listed}]"
 
 
 def _steps(message: Message, acts: _Acts) -> Iterable[tuple[str, list[ToolCall]]]:
