@@ -5,10 +5,13 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from support.browser import browser, browser_sessions, open_page
 
 from backend import migrations
 from backend.extensions import Database
 from backend.models import User
+
+__all__ = ["browser", "browser_sessions", "open_page"]
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
