@@ -17,8 +17,14 @@ KEPT_MARK = "fallback:"
 SETTINGS = Base.metadata.tables["settings"]
 
 
-def write_run(connection: Connection, batches: list[Batch]) -> list[tuple[Tell, list[Event]]]:
-    """Write the batches of one run; the fence and the event numbers are one statement."""
+Told = list[tuple[Tell, list[Event]]]
+
+
+def write_run(connection: Connection, batches: list[Batch]) -> Told:
+    """Write the rows of one run's batches and number their events; `add_events` writes those of all runs at once.
+
+    The fence and the event numbers are one statement.
+    """
     batches = _newest(batches)
     merged = [(batch, _merge(batch.events)) for batch in _merge_batches(batches)]
     epoch = batches[0].epoch
@@ -29,7 +35,6 @@ def write_run(connection: Connection, batches: list[Batch]) -> list[tuple[Tell, 
             batch.error = LeaseLost("Another worker has taken this run over.")
         return []
     seq = last - count
-    values = []
     placed: rows.Placed = {}
     records = ((record, batch.blobs.get(i)) for batch, _ in merged for i, record in enumerate(batch.rows))
     rows.write_all(connection, records, placed)
@@ -37,9 +42,6 @@ def write_run(connection: Connection, batches: list[Batch]) -> list[tuple[Tell, 
         for event in events:
             seq += 1
             _number(event, batch.run_id, seq, placed)
-            values.append({"run_id": batch.run_id, "seq": seq, "type": event.type, "data": event.text})
-    if values:
-        connection.execute(_add_events(), values)
     if marks := [{"key": _mark(batch), "value": ""} for batch in batches if batch.kept_as]:
         connection.execute(insert(SETTINGS), marks)
     return [(batch.tell, events) for batch, events in merged if events]
@@ -73,6 +75,17 @@ def _newest(batches: list[Batch]) -> list[Batch]:
 def _mark(batch: Batch) -> str:
     """Says in the database that an entry of the fallback log is entered: it is committed with it."""
     return f"{KEPT_MARK}{batch.kept_as}"
+
+
+def add_events(connection: Connection, told: Told) -> None:
+    """Append numbered events to the logs: one statement for all runs of a transaction."""
+    values = [
+        {"run_id": event.run_id, "seq": event.seq, "type": event.type, "data": event.text}
+        for _, events in told
+        for event in events
+    ]
+    if values:
+        connection.execute(_add_events(), values)
 
 
 def not_entered(connection: Connection, batches: list[Batch]) -> list[Batch]:

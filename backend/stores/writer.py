@@ -11,14 +11,14 @@ from typing import Literal
 from sqlalchemy import Connection
 from sqlalchemy.exc import DBAPIError, OperationalError, SQLAlchemyError
 
-from ..agent.ports import Tell
-from ..agent.types import CallRecord, Event, Record
+from ..agent.types import CallRecord, Record
 from ..errors import NanoClawError, StorageError
 from ..extensions import Database
 from ..meters import Meters
 from . import grouping
 from .batches import Batch
 from .fallback import Fallback, read
+from .grouping import Told
 
 log = logging.getLogger(__name__)
 
@@ -111,7 +111,8 @@ class RunWriter:
             with self._db.transaction(connection):
                 fresh = grouping.not_entered(connection, left)
                 for run_id in dict.fromkeys(batch.run_id for batch in fresh):
-                    grouping.write_run(connection, [batch for batch in fresh if batch.run_id == run_id])
+                    mine = [batch for batch in fresh if batch.run_id == run_id]
+                    grouping.add_events(connection, grouping.write_run(connection, mine))
         path.unlink(missing_ok=True)
         with self._db.write() as session:
             grouping.forget_marks(session.connection())
@@ -193,7 +194,7 @@ class RunWriter:
                 return "refused"
         return "unavailable"
 
-    def _tell(self, told: list[tuple[Tell, list[Event]]]) -> None:
+    def _tell(self, told: Told) -> None:
         """A listener that fails stops no run: what it missed is in the rows."""
         for tell, events in told:
             try:
@@ -221,7 +222,7 @@ class RunWriter:
                 log.exception("run %s: what the fallback log holds cannot be entered", run_id)
                 self.fallback.settled(run_id)
 
-    def _measure(self, batches: list[Batch], told: list[tuple[Tell, list[Event]]], now: float) -> None:
+    def _measure(self, batches: list[Batch], told: Told, now: float) -> None:
         self.meters.add("commits")
         for batch in batches:
             self.meters.time("event_lag", now - batch.submitted)
@@ -237,15 +238,16 @@ class RunWriter:
                 self._connection.close()
             self._connection = None
 
-    def _write(self, batches: list[Batch], kept_of: str | None = None) -> list[tuple[Tell, list[Event]]]:
+    def _write(self, batches: list[Batch], kept_of: str | None = None) -> Told:
         """One transaction; what waits of the same runs in the fallback log goes first (all of `kept_of`)."""
-        told: list[tuple[Tell, list[Event]]] = []
+        told: Told = []
         run_ids = dict.fromkeys([b.run_id for b in batches] + ([kept_of] if kept_of else []))
         connection = self._ready_connection(full=bool(kept_of) or any(b.awaited or b.rows for b in batches))
         with self._db.transaction(connection):
             for run_id in run_ids:
                 mine = [*self.fallback.of(run_id), *(b for b in batches if b.run_id == run_id)]
                 told += grouping.write_run(connection, mine)
+            grouping.add_events(connection, told)
         if self.fallback:
             for run_id in run_ids:
                 self.fallback.settled(run_id)
