@@ -2,10 +2,12 @@
 
 import json
 import logging
+import re
 import tomllib
 from functools import partial
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 from sqlalchemy import func, select
 from sqlalchemy.orm import Session
@@ -17,6 +19,7 @@ from ..llm.lessons import QuirkMemory
 from ..llm.probe import probe_local
 from ..models import ModelProvider, Setting
 from . import secrets
+from .lessons import taught
 from .runtime import Runtime
 
 log = logging.getLogger(__name__)
@@ -26,6 +29,9 @@ PURPOSE = "provider-key"
 KINDS = ("openai", "anthropic")
 FROM_ENVIRONMENT = "environment"
 LESSONS_PREFIX = "lessons:"
+# Shown for the values of headers, which may be keys too.
+HIDDEN = "(hidden)"
+HEADER_TEXT = re.compile(r"[!-9;-~]+: [^\r\n\0]*")
 
 
 # ---------------------------------------------------------------- the catalogue
@@ -95,6 +101,8 @@ def _from_table(table: Any, number: int) -> ProviderConfig:
         raise TypeError("models must be a list of names")
     if not isinstance(options, dict):
         raise TypeError("options must be a table")
+    if wrong := _wrong_option(options):
+        raise ValueError(wrong)
     return ProviderConfig(
         id=f"file:{table.get('name', number)}", name=str(table.get("name", f"provider {number}")), kind=kind,
         base_url=str(table.get("base_url", "")), api_key=str(table.get("api_key", "")),
@@ -138,11 +146,11 @@ def list_providers(runtime: Runtime) -> JsonObject:
     """Stored providers in their order, without their keys."""
     with runtime.db.read() as session:
         rows = session.scalars(select(ModelProvider).order_by(ModelProvider.position, ModelProvider.id)).all()
-    return {"items": [provider_json(row) for row in rows], "next_cursor": None}
+    return {"items": [provider_json(row, taught(runtime.db, row.id)) for row in rows], "next_cursor": None}
 
 
-def provider_json(row: ModelProvider) -> JsonObject:
-    """A provider; `has_key` is all that is told of its key."""
+def provider_json(row: ModelProvider, lessons: JsonObject) -> JsonObject:
+    """A provider; `has_key` is all that is told of its key, and HIDDEN of the values of its headers."""
     return {
         "id": row.id,
         "name": row.name,
@@ -150,8 +158,9 @@ def provider_json(row: ModelProvider) -> JsonObject:
         "base_url": row.base_url,
         "has_key": row.encrypted_key is not None,
         "models": row.models,
-        "options": row.options,
+        "options": _shown_options(row.options),
         "enabled": row.enabled,
+        "lessons": lessons,
         "created_at": iso(row.created_at),
     }
 
@@ -166,7 +175,7 @@ def create_provider(runtime: Runtime, values: JsonObject) -> JsonObject:
         _apply(runtime, session, row, values)
         session.add(row)
         session.flush()
-        answer = provider_json(row)
+        answer = provider_json(row, {})
     runtime.catalogue.reload(configs(runtime))
     return answer
 
@@ -176,7 +185,7 @@ def update_provider(runtime: Runtime, provider_id: str, values: JsonObject) -> J
     with runtime.db.write() as session:
         row = _get(session, provider_id)
         _apply(runtime, session, row, values)
-        answer = provider_json(row)
+        answer = provider_json(row, taught(runtime.db, provider_id))
     runtime.catalogue.reload(configs(runtime))
     return answer
 
@@ -216,6 +225,7 @@ def _apply(runtime: Runtime, session: Session, row: ModelProvider, values: JsonO
         taken = select(ModelProvider.id).where(ModelProvider.name == values["name"])
         if session.scalar(taken) not in (None, row.id):
             raise Conflict(f"A provider is named {values['name']!r} already.")
+    values = _checked(row, values)
     for field in ("name", "kind", "base_url", "models", "options", "enabled"):
         if field in values:
             setattr(row, field, values[field])
@@ -224,3 +234,62 @@ def _apply(runtime: Runtime, session: Session, row: ModelProvider, values: JsonO
     if "api_key" in values:
         key = values["api_key"]
         row.encrypted_key = secrets.encrypt(runtime.secret_key, PURPOSE, key) if key else None
+
+
+def _checked(row: ModelProvider, values: JsonObject) -> JsonObject:
+    """The values as they are stored. Raises InvalidInput.
+
+    A key goes to the server it was entered for: with another address it has to be entered again.
+    """
+    values = dict(values)
+    if "base_url" in values:
+        place = _place(values["base_url"])
+        if place != _place(row.base_url):
+            values.setdefault("api_key", None)
+    if "options" in values:
+        if wrong := _wrong_option(values["options"]):
+            raise InvalidInput("These options cannot be used.", {"options": [wrong]})
+        values["options"] = _kept_headers(values["options"], row.options)
+    return values
+
+
+def _place(base_url: str) -> tuple[str, str]:
+    try:
+        parts = urlsplit(base_url)
+        if parts.username is None and parts.password is None:
+            return parts.scheme, parts.netloc.lower()
+    except ValueError as fault:
+        raise InvalidInput("The address cannot be used.", {"base_url": [str(fault)]}) from fault
+    raise InvalidInput("The address cannot be used.", {"base_url": ["leave user and password out; use the key"]})
+
+
+def _wrong_option(options: JsonObject) -> str | None:
+    for name in ("headers", "parameters"):
+        if not isinstance(options.get(name) or {}, dict):
+            return f"{name} must be an object"
+    headers = options.get("headers") or {}
+    if not all(isinstance(value, str) and HEADER_TEXT.fullmatch(f"{name}: {value}") for name, value in headers.items()):
+        return "headers must be names and texts on one line"
+    chain = options.get("fallback") or []
+    if not isinstance(chain, list) or not all(_is_link(item) for item in chain):
+        return "fallback must be a list of models"
+    window = options.get("context_window")
+    if window is not None and not (isinstance(window, int) and window > 0):
+        return "context_window must be a number of tokens"
+    return None
+
+
+def _is_link(item: Any) -> bool:
+    return isinstance(item, str) or (isinstance(item, dict) and isinstance(item.get("model"), str))
+
+
+def _shown_options(options: JsonObject) -> JsonObject:
+    headers = options.get("headers")
+    return {**options, "headers": dict.fromkeys(headers, HIDDEN)} if headers else options
+
+
+def _kept_headers(options: JsonObject, before: JsonObject) -> JsonObject:
+    """What a client was shown as hidden stays as it was."""
+    headers, old = options.get("headers") or {}, before.get("headers") or {}
+    kept = {name: old.get(name, value) if value == HIDDEN else value for name, value in headers.items()}
+    return {**options, "headers": kept} if headers else options

@@ -44,7 +44,7 @@ def search(runtime: Runtime, user_id: str, query: str, page: Page) -> dict[str, 
     Every word must occur. Words of three characters or more use the index; shorter ones are looked for in
     the plain columns, newest first.
     """
-    words = query.split()[:MAX_WORDS]
+    words = query.replace("\0", " ").split()[:MAX_WORDS]  # FTS5 reads to the first NUL
     offset = decode_cursor(page.cursor, (int,))[0] if page.cursor else 0
     offset = min(max(offset, 0), MAX_OFFSET)
     if not words:

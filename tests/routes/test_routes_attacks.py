@@ -10,6 +10,7 @@ from routes_client import BASE, Api, ok, problem
 
 from backend.app import Instance
 from backend.services import auth
+from backend.services.providers import configs
 
 JSON = "application/json"
 
@@ -117,3 +118,38 @@ def test_a_range_that_makes_no_sense_is_none(api: Api, asked: str, status: int, 
 @pytest.mark.parametrize("path", ["/proc", "/proc/self", "/sys", "/dev"])
 def test_what_the_kernel_shows_as_files_is_no_project(api: Api, path: str) -> None:
     problem(api.post("/api/projects", {"name": "x", "path": path}), 422, "validation_failed")
+
+
+# ---------------------------------------------------------------- search and providers
+@pytest.mark.parametrize("query", ["abc\x00def", "\x00\x00\x00", 'abc"\x00"def', "NEAR(abc def)", "abc* OR def", '"""'])
+def test_no_query_is_syntax(api: Api, query: str) -> None:
+    api.project("abc def")
+    assert isinstance(ok(api.get("/api/search", q=query))["items"], list)
+
+
+def test_the_secrets_of_a_provider_go_nowhere_but_to_its_server(api: Api, instance: Instance) -> None:
+    where, base = "/api/admin/providers", "http://127.0.0.1:9/v1"
+    headers = {"Authorization": "Bearer in-a-header", "X-Team": "a"}
+    new = {"name": "p", "base_url": base, "api_key": "sk-stored", "options": {"headers": headers}}
+    made = ok(api.post(where, new), 201)
+    one = f"{where}/{made['id']}"
+    assert "in-a-header" not in api.get(where).get_data(as_text=True)
+    shown = made["options"]
+    shown["headers"]["X-Team"] = "b"
+    assert ok(api.patch(one, {"options": shown, "base_url": f"{base}/more"}))["has_key"] is True
+    (stored,) = [config for config in configs(instance.runtime) if config.name == "p"]
+    assert stored.options["headers"] == {"Authorization": "Bearer in-a-header", "X-Team": "b"}
+    assert ok(api.patch(one, {"base_url": "http://127.0.0.1:10/v1"}))["has_key"] is False
+    problem(api.patch(one, {"base_url": "http://user:password@127.0.0.1/v1"}), 422, "validation_failed")
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"headers": [1]}, {"headers": {"X": 1}}, {"headers": {"X\r\nY": "a"}}, {"headers": {"X": "a\r\nY: b"}},
+        {"parameters": "x"}, {"fallback": "x"}, {"fallback": [1]}, {"context_window": "x"}, {"context_window": -1},
+    ],
+)  # fmt: skip
+def test_options_that_cannot_be_used_are_told_at_once(api: Api, options: dict[str, Any]) -> None:
+    body = {"name": "p", "base_url": "http://127.0.0.1:9/v1", "options": options}
+    assert "options" in problem(api.post("/api/admin/providers", body), 422, "validation_failed")["errors"]
