@@ -21,6 +21,8 @@ DOCUMENTED = {
 }
 _FORMATS = {"str.format", "str.format_map"}
 _MISSING: Any = object()
+#: library classes that are made of nothing but the attributes code gives them
+OPEN = {types.SimpleNamespace}
 
 
 class SecurityError(Exception):
@@ -52,6 +54,13 @@ def private(thing: Any, name: str) -> Any:
     raise SecurityError(f"{name!r} is private to {type(thing).__name__}: use its public methods instead.")
 
 
+def changeable(thing: Any, name: str) -> Any:
+    """`thing`, if its special method `name` may be set, as in `cls.__repr__ = …`."""
+    if is_users(thing):
+        return thing
+    raise SecurityError(f"{name!r} can only be set on your own classes: make a subclass and define it there.")
+
+
 def guarded(thing: Any, name: str, default: Any = _MISSING) -> Any:
     """`thing.name` for any name that code may read; the ones that could lead out come back wrapped."""
     if not names.may_read(name):
@@ -74,6 +83,7 @@ def refusal(name: str) -> str:
         "__builtins__": "use the built-in functions by name",
         "__import__": "write an import statement at the top",
         "__base__": "name the class you mean",
+        "__class__": "keep what changes in an attribute, or make a new object",
         "__init_subclass__": "register subclasses with a decorator",
     }
     way = ways.get(name, "use public attributes and methods")
@@ -81,10 +91,12 @@ def refusal(name: str) -> str:
 
 
 def _own_dict(thing: Any) -> Any:
-    if isinstance(thing, (type, types.ModuleType, types.FunctionType)) or not (
-        is_users(thing) or isinstance(thing, types.SimpleNamespace)
-    ):
-        raise SecurityError("__dict__ is only available for objects of your own classes: use getattr or dir instead.")
+    if isinstance(thing, types.FunctionType):
+        own = thing.__globals__.get("__name__") == "__main__"
+    else:
+        own = is_users(thing) or type(thing) in OPEN
+    if not own or isinstance(thing, types.ModuleType):
+        raise SecurityError("__dict__ is only available for your own classes and objects: use getattr or dir instead.")
     return thing.__dict__
 
 
@@ -202,7 +214,9 @@ def delete_attribute(thing: Any, name: str) -> None:
 
 
 def _may_change(thing: Any, name: str) -> Any:
-    if not names.may_set(_checked(name)):
+    if names.may_set_on_own(_checked(name)):
+        return changeable(thing, name)
+    if not names.may_set(name):
         raise SecurityError(refusal(name))
     return private(thing, name) if names.is_private(name) else thing
 

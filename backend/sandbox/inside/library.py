@@ -102,6 +102,7 @@ def namespace(table: FileTable) -> dict[str, Any]:
         policy.PRIVATE: guards.private,
         policy.GUARDED: guards.guarded,
         policy.MATCHED: guards.matched,
+        policy.CHANGED: guards.changeable,
         policy.IMPORT: import_module,
         policy.IMPORT_FROM: import_name,
     }

@@ -16,7 +16,7 @@ METHODS = _OPERATORS | {
         "new init post_init call del str repr bytes format hash bool len length_hint getitem setitem delitem "
         "missing iter next reversed contains lt le eq ne gt ge neg pos abs invert int float complex index round "
         "trunc floor ceil enter exit get set delete set_name getattr getattribute setattr delattr dir "
-        "init_subclass class_getitem copy deepcopy sizeof fspath instancecheck subclasscheck subclasshook array "
+        "init_subclass class_getitem copy deepcopy getstate setstate mro_entries sizeof fspath instancecheck subclasscheck subclasshook array "
         "array_ufunc prepare array_function array_priority"
     )
 }
@@ -30,7 +30,9 @@ READABLE = METHODS | {
     )
 }
 #: special attributes that may be set from outside a class body
-SETTABLE = {"__name__", "__qualname__", "__doc__", "__cause__", "__context__", "__suppress_context__", "__hash__"}
+SETTABLE = {"__name__", "__qualname__", "__doc__", "__cause__", "__context__", "__suppress_context__", "__wrapped__"}
+#: may be set on the code's own classes, where the class body could have said the same
+SETTABLE_ON_OWN = METHODS
 #: what a class body may assign beside methods
 CLASS_FIELDS = {"__slots__", "__doc__", "__hash__", "__match_args__", "__array_priority__"}
 #: readable only through a run-time check of the object
@@ -65,6 +67,11 @@ def is_private(name: str) -> bool:
 def may_read(name: str) -> bool:
     """True if an attribute of this name may be read, guarded or not (private names aside)."""
     return name not in INSPECTION and (not is_special(name) or name in READABLE)
+
+
+def may_set_on_own(name: str) -> bool:
+    """True if an attribute may be set on what the code itself made, and only there."""
+    return name in SETTABLE_ON_OWN
 
 
 def may_set(name: str) -> bool:

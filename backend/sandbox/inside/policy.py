@@ -13,8 +13,9 @@ from . import names
 from .guards import SecurityError, refusal
 
 #: names in the code's globals that source text cannot spell
-PRIVATE, GUARDED, MATCHED = "guard private", "guard attribute", "guard match"
+PRIVATE, GUARDED, MATCHED, CHANGED = "guard private", "guard attribute", "guard match", "guard change"
 IMPORT, IMPORT_FROM = "guard import", "guard import from"
+GUARDS = [PRIVATE, GUARDED, MATCHED, CHANGED, IMPORT, IMPORT_FROM]
 MESSAGES_MAX = 5
 
 Refused = SecurityError
@@ -30,6 +31,7 @@ _INSTEAD = {
     "__import__": "write an import statement",
     "__builtins__": "use the built-in functions by name",
     "help": "use print(thing.__doc__)",
+    "__file__": "the code is no file; open files by their plain names",
 }
 
 
@@ -93,7 +95,9 @@ class Policy(RestrictingNodeTransformer):
         """`thing.name`: refused, as it is, or through a guard."""
         node = self.node_contents_visit(node)
         loads = isinstance(node.ctx, ast.Load)
-        if not (names.may_read if loads else names.may_set)(node.attr):
+        if not loads and names.may_set_on_own(node.attr):
+            node.value = _call(CHANGED, [node.value, ast.Constant(node.attr)], node.value)
+        elif not (names.may_read if loads else names.may_set)(node.attr):
             self.error(node, refusal(node.attr))
         elif loads and node.attr in names.GUARDED:
             return _call(GUARDED, [node.value, ast.Constant(node.attr)], node)
@@ -160,6 +164,8 @@ class Policy(RestrictingNodeTransformer):
         node.decorator_list = [self.visit(d) for d in node.decorator_list]
         body = [b if getattr(b, "checked", False) else self.visit(b) for b in node.body]
         node.body = [b for part in body for b in (part if isinstance(part, list) else [part])]
+        # the names of a class body are looked up in what a metaclass's __prepare__ gives: not those of the guards
+        node.body.insert(_has_docstring(node), ast.Global(GUARDS))
         return node
 
     def _special_fields(self, statement: ast.stmt) -> None:
@@ -222,6 +228,11 @@ class Policy(RestrictingNodeTransformer):
                 self.check_name(node, alias.asname or alias.name)
                 found.append((alias.name, alias.asname or alias.name))
         return found
+
+
+def _has_docstring(node: ast.ClassDef) -> bool:
+    first = node.body[0]
+    return isinstance(first, ast.Expr) and isinstance(first.value, ast.Constant) and isinstance(first.value.value, str)
 
 
 def _lambda(value: ast.expr) -> ast.Lambda:

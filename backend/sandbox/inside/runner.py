@@ -1,9 +1,11 @@
 """Compile and run one piece of code, and turn whatever happens into an outcome."""
 
+import __future__
+
 import ast
 import sys
 from dataclasses import dataclass, field
-from types import CodeType
+from types import CodeType, ModuleType
 from typing import Any
 
 from . import library, policy, report
@@ -30,12 +32,15 @@ def run(request: Request) -> Outcome:
     """Run it; every error, exit and exhaustion of the code ends up in the outcome."""
     outcome = Outcome()
     table = FileTable(request.files)
-    space: dict[str, Any] = {"__name__": "__main__", "__builtins__": __builtins__}
+    main = ModuleType("__main__")
+    space: dict[str, Any] = main.__dict__
+    space["__builtins__"] = __builtins__
     try:
         report.remember_source(request.code)
         code = _compile(request.code, request.policy)
         if request.policy:
             space |= library.namespace(table)
+            sys.modules["__main__"] = main  # where dataclasses look up annotations that are text
         table.install(keep_real=not request.policy)
         exec(code, space)  # noqa: S102 - the purpose of this process
         if VALUE_NAME in space:
@@ -58,10 +63,17 @@ def rehearse(source: str) -> None:
 
 def _compile(source: str, with_policy: bool) -> CodeType:
     tree = ast.parse(source, report.FILENAME, "exec")
+    flags = __future__.annotations.compiler_flag if _leaves_annotations_alone(tree) else 0
     _keep_last_value(tree)
     if with_policy:
         tree = policy.apply(tree)
-    return compile(tree, report.FILENAME, "exec", dont_inherit=True)
+    code: CodeType = compile(tree, report.FILENAME, "exec", flags=flags, dont_inherit=True)
+    return code
+
+
+def _leaves_annotations_alone(tree: ast.Module) -> bool:
+    imports = (node for node in tree.body if isinstance(node, ast.ImportFrom) and node.module == "__future__")
+    return any(alias.name == "annotations" for node in imports for alias in node.names)
 
 
 def _keep_last_value(tree: ast.Module) -> None:
