@@ -1,12 +1,14 @@
 """What providers have taught about themselves, kept over restarts: one setting per provider and model."""
 
 import json
+import time
 from collections.abc import Callable
 from typing import Any
 
-from sqlalchemy import delete
+from sqlalchemy import delete, select
 
 from ..extensions import Database
+from ..llm.lessons import KEPT_SECONDS
 from ..models import Setting
 
 PREFIX = "lessons:"
@@ -31,6 +33,16 @@ def kept_in(database: Database) -> tuple[Load, Save]:
                 session.add(Setting(key=_name(key), value=json.dumps(lessons)))
 
     return load, save
+
+
+def taught(database: Database, provider_id: str) -> dict[str, dict[str, Any]]:
+    """What a provider's models have taught that is still believed: `{model: {…, learned_at}}`."""
+    start = f"{PREFIX}{provider_id}/"
+    with database.read() as session:
+        rows = session.scalars(select(Setting).where(Setting.key.startswith(start, autoescape=True))).all()
+    known = {row.key.removeprefix(start): dict(json.loads(row.value)) for row in rows}
+    oldest = time.time() - KEPT_SECONDS
+    return {model: lessons for model, lessons in known.items() if lessons.get("learned_at", 0) >= oldest}
 
 
 def _name(key: str) -> str:

@@ -244,6 +244,20 @@ def test_a_providers_key_is_written_never_read(api: Api, instance: Instance) -> 
     problem(api.patch(where, {"name": "x"}), 404, "not_found")
 
 
+def test_what_a_providers_models_have_taught_is_shown_with_it(api: Api, instance: Instance) -> None:
+    names = ("one", "one more")
+    first, second = (ok(api.post("/api/admin/providers", {"name": n, "base_url": "http://x"}), 201) for n in names)
+    assert first["lessons"] == {}
+    memory = instance.runtime.catalogue.memory
+    memory.learn(f"{first['id']}/a/model", {"stream": False})
+    memory.learn(f"{second['id']}/m", {"tools": False})
+    memory.forget(f"{second['id']}/m")
+    shown = {row["name"]: row["lessons"] for row in ok(api.get("/api/admin/providers"))["items"]}
+    assert {model: lessons["stream"] for model, lessons in shown["one"].items()} == {"a/model": False}
+    assert shown["one more"] == {}
+    assert ok(api.patch(f"/api/admin/providers/{first['id']}", {"models": ["a/model"]}))["lessons"] == shown["one"]
+
+
 def test_usage_is_summed_by_period(api: Api, instance: Instance) -> None:
     from backend.models import Run
 

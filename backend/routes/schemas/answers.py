@@ -388,7 +388,7 @@ class Model(Answer):
 
 
 class Provider(Answer):
-    """A place to ask models; its key is never shown."""
+    """A place to ask models; its key is never shown. `lessons`: what its refusals have taught, by model."""
 
     id: str
     name: str
@@ -398,6 +398,7 @@ class Provider(Answer):
     models: list[str]
     options: dict[str, Any]
     enabled: bool
+    lessons: dict[str, dict[str, Any]]
     created_at: str
 
 
