@@ -20,7 +20,6 @@ from ..llm.probe import probe_local
 from ..models import ModelProvider, Setting
 from . import secrets
 from .lessons import taught
-from .lessons import taught
 from .runtime import Runtime
 
 log = logging.getLogger(__name__)
@@ -161,7 +160,6 @@ def provider_json(row: ModelProvider, lessons: JsonObject) -> JsonObject:
         "models": row.models,
         "options": _shown_options(row.options),
         "enabled": row.enabled,
-        "lessons": lessons,
         "lessons": lessons,
         "created_at": iso(row.created_at),
     }
