@@ -123,15 +123,30 @@ def _cast(value: Any, schema: Any, depth: int) -> Any:
     elif isinstance(value, int | float) and not isinstance(value, bool) and wanted == ("string",):
         value = _cast_number(value)
     if isinstance(value, dict) and isinstance(schema.get("properties"), dict):
-        inner = schema["properties"]
-        return {k: _cast(v, inner[k], depth + 1) if k in inner else v for k, v in value.items()}
+        inner, required = schema["properties"], schema.get("required", ())
+        return {
+            k: _cast(v, inner[k], depth + 1) if k in inner else v
+            for k, v in value.items()
+            if v is not None or k in required or k not in inner or _may_be_null(inner[k])
+        }
     if isinstance(value, list) and isinstance(schema.get("items"), dict):
         return [_cast(item, schema["items"], depth + 1) for item in value]
     return value
 
 
+def _may_be_null(schema: Any) -> bool:
+    """False where null can only mean that an optional argument was left out."""
+    if not isinstance(schema, dict):
+        return True
+    wanted = _types(schema)
+    return (not wanted or "null" in wanted) and ("enum" not in schema or None in schema["enum"])
+
+
 def _types(schema: JsonObject) -> tuple[str, ...]:
     given = schema.get("type", ())
+    options = schema.get("anyOf") or schema.get("oneOf")
+    if not given and options and all(isinstance(one, dict) and isinstance(one.get("type"), str) for one in options):
+        return tuple(one["type"] for one in options)  # as pydantic writes an optional number
     return (given,) if isinstance(given, str) else tuple(given)
 
 

@@ -9,7 +9,9 @@ TEMPORARY_PREFIX = ".nanoclaw-tmp-"
 PROTECTED_FOLDERS = frozenset({".git"})
 MAX_NAME_BYTES = 255
 
-_UNSEEN = re.compile("[\x00-\x1f\x7f\u2028\u2029\u202a-\u202e\u2066-\u2069]")
+_UNSEEN = re.compile(  # the joiners U+200C and U+200D stay: words of some scripts and emoji are written with them
+    "[\x00-\x1f\x7f-\x9f\u061c\u200b\u200e\u200f\u2028-\u202e\u2060\u2066-\u2069\ufeff]"
+)
 _WINDOWS_SIGNS = re.compile(r'[<>:"|?*]')
 _WINDOWS_DEVICES = re.compile(r"^(con|prn|aux|nul|com[0-9¹²³]|lpt[0-9¹²³])(\..*)?$", re.IGNORECASE)
 

@@ -172,10 +172,11 @@ class Edit:
         self.count = text.count(old)
         if self.count == 0:
             raise FileProblem(f"The old text does not occur in {self.path!r}.{_near(text, old)}", suggestion=_COPY)
-        if self.count > 1 and not self.everywhere:
+        if not self.everywhere and text.find(old, text.find(old) + 1) >= 0:  # "aa" stands twice in "aaa"
+            times = max(self.count, 2)
             lines = ", ".join(str(n) for n in _lines_of(text, old))
             raise FileProblem(
-                f"The old text occurs {self.count} times in {self.path!r} (lines {lines}); nothing was changed.",
+                f"The old text occurs {times} times in {self.path!r} (lines {lines}); nothing was changed.",
                 suggestion="Give more of the text around the place, or pass replace_all=true.",
             )
 
@@ -203,7 +204,7 @@ def _lines_of(text: str, old: str) -> list[int]:
     at = text.find(old)
     while at >= 0 and len(lines) < MAX_PLACES_NAMED:
         lines.append(text.count("\n", 0, at) + 1)
-        at = text.find(old, at + len(old))
+        at = text.find(old, at + 1)
     return lines
 
 
