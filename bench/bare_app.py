@@ -17,7 +17,7 @@ def stream(name: str) -> Response:
         number = 0
         while True:
             number += 1
-            data = json.dumps({"run_id": name, "step": 0, "offset": number, "text": f"<{time.time():.4f}> words "})
+            data = json.dumps({"run_id": name, "step": 0, "offset": number, "text": f"@{time.time():.4f}; words "})
             yield f"id: {number}\nevent: text.delta\ndata: {data}\n\n"
             time.sleep(0.02)
 

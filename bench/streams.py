@@ -16,7 +16,7 @@ LAST = b'data: {"choices":[{"index":0,"delta":{},"finish_reason":"stop"}]}\n\nda
 
 def chunk() -> bytes:
     """A piece of an answer that says when it was sent."""
-    delta = {"content": f"<{time.time():.4f}> words "}
+    delta = {"content": f"@{time.time():.4f}; words "}
     return b"data: " + json.dumps({"choices": [{"index": 0, "delta": delta, "finish_reason": None}]}).encode() + b"\n\n"
 
 
@@ -118,16 +118,16 @@ def _read(stream: Stream, data: bytes) -> None:
         stream.first = time.monotonic()
     stream.events += data.count(b"data: ")
     text = stream.rest + data
-    at = text.find(b"<")
+    at = text.find(b"@")
     while at >= 0:
-        end = text.find(b">", at)
+        end = text.find(b";", at)
         if end < 0:
             break
         with suppress(ValueError):
             sent = float(text[at + 1 : end])
             if settled:  # what was said before the viewer came is old when it comes
                 stream.lags.append(now - sent)
-        at = text.find(b"<", end)
+        at = text.find(b"@", end)
     stream.rest = text[at:] if at >= 0 else b""
 
 

@@ -1,6 +1,7 @@
 """Reasoning that a model writes into its answer between tags, split off while the answer streams."""
 
 import re
+from functools import lru_cache
 
 PAIRS = {
     "<think>": "</think>",
@@ -22,11 +23,18 @@ Piece = tuple[str, str]
 
 def held_tail(text: str, tags: tuple[str, ...] | list[str]) -> int:
     """How many characters at the end of `text` may be the beginning of one of `tags`."""
-    for size in range(min(len(text), max(map(len, tags)) - 1), 0, -1):
-        tail = text[-size:]
-        if any(tag.startswith(tail) for tag in tags):
+    beginnings, longest = _beginnings(tuple(tags))
+    for size in range(min(len(text), longest), 0, -1):
+        if text[-size:] in beginnings:
             return size
     return 0
+
+
+@lru_cache(maxsize=64)
+def _beginnings(tags: tuple[str, ...]) -> tuple[frozenset[str], int]:
+    """Every beginning of a tag that is not the whole longest one, and the length of the longest."""
+    longest = max(map(len, tags)) - 1
+    return frozenset(tag[:size] for tag in tags for size in range(1, min(len(tag), longest) + 1)), longest
 
 
 class Place:
