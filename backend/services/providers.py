@@ -1,10 +1,8 @@
 """Model providers: from the environment, from providers.toml and from the settings page; their keys never come back."""
 
-import json
 import logging
 import re
 import tomllib
-from functools import partial
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -14,10 +12,9 @@ from sqlalchemy.orm import Session
 
 from ..errors import Conflict, InvalidInput, NotFound
 from ..ids import iso
-from ..llm.catalogue import Catalogue, CatalogueSettings, ProviderConfig
-from ..llm.lessons import QuirkMemory
+from ..llm.catalogue import ProviderConfig
 from ..llm.probe import probe_local
-from ..models import ModelProvider, Setting
+from ..models import ModelProvider
 from . import secrets
 from .lessons import taught
 from .runtime import Runtime
@@ -27,28 +24,14 @@ log = logging.getLogger(__name__)
 JsonObject = dict[str, Any]
 PURPOSE = "provider-key"
 KINDS = ("openai", "anthropic")
+FILE_KINDS = (*KINDS, "scripted")  # a script is a file of the server: only who owns the server may name one
 FROM_ENVIRONMENT = "environment"
-LESSONS_PREFIX = "lessons:"
 # Shown for the values of headers, which may be keys too.
 HIDDEN = "(hidden)"
 HEADER_TEXT = re.compile(r"[!-9;-~]+: [^\r\n\0]*")
 
 
 # ---------------------------------------------------------------- the catalogue
-def catalogue(runtime: Runtime) -> Catalogue:
-    """The models on offer now, from every source; the environment's provider comes first."""
-    settings = runtime.settings
-    return Catalogue(
-        configs(runtime),
-        CatalogueSettings(
-            models_file=settings.instance / "models.toml",
-            memory=QuirkMemory(partial(_load_lessons, runtime), partial(_save_lessons, runtime)),
-            total_timeout=settings.llm_timeout,
-            idle_timeout=settings.llm_idle_timeout,
-        ),
-    )
-
-
 def configs(runtime: Runtime) -> list[ProviderConfig]:
     """Every provider that is switched on: the environment's, those of providers.toml, those of the settings page."""
     return [
@@ -95,8 +78,8 @@ def _from_table(table: Any, number: int) -> ProviderConfig:
     if not isinstance(table, dict):
         raise TypeError("it is no [[providers]] table")
     kind, models, options = table.get("kind", "openai"), table.get("models", []), table.get("options", {})
-    if kind not in KINDS:
-        raise ValueError(f"kind must be one of {', '.join(KINDS)}")
+    if kind not in FILE_KINDS:
+        raise ValueError(f"kind must be one of {', '.join(FILE_KINDS)}")
     if not isinstance(models, list) or not all(isinstance(name, str) for name in models):
         raise TypeError("models must be a list of names")
     if not isinstance(options, dict):
@@ -108,17 +91,6 @@ def _from_table(table: Any, number: int) -> ProviderConfig:
         base_url=str(table.get("base_url", "")), api_key=str(table.get("api_key", "")),
         models=tuple(models), options=options,
     )  # fmt: skip
-
-
-def _load_lessons(runtime: Runtime, key: str) -> JsonObject | None:
-    with runtime.db.read() as session:
-        value = session.scalar(select(Setting.value).where(Setting.key == LESSONS_PREFIX + key))
-    return json.loads(value) if value else None
-
-
-def _save_lessons(runtime: Runtime, key: str, lessons: JsonObject) -> None:
-    with runtime.db.write() as session:
-        session.merge(Setting(key=LESSONS_PREFIX + key, value=json.dumps(lessons)))
 
 
 def _stored(runtime: Runtime) -> list[ProviderConfig]:

@@ -1,6 +1,7 @@
 """Hostile requests: odd JSON, other sites' pages, wrong codes, odd ranges. Nothing breaks, and nothing stays broken."""
 
 import json
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -9,6 +10,7 @@ from flask import Flask
 from routes_client import BASE, Api, ok, problem
 
 from backend.app import Instance
+from backend.errors import NotSignedIn
 from backend.services import auth
 from backend.services.providers import configs
 
@@ -83,6 +85,43 @@ def test_a_session_is_a_new_one_whatever_cookie_was_there(app: Flask, instance: 
     assert cookie is not None
     assert cookie.value != "planted"
     assert client.get("/api/auth/me", base_url=BASE).status_code == 200
+
+
+def test_of_many_at_once_one_uses_the_code(instance: Instance) -> None:
+    code = auth.make_login_code(instance.runtime.db)
+
+    def redeem(_: int) -> bool:
+        try:
+            return bool(auth.redeem_code(instance.runtime, code))
+        except NotSignedIn:
+            return False
+
+    with ThreadPoolExecutor(8) as pool:
+        assert sum(pool.map(redeem, range(16))) == 1
+
+
+# ---------------------------------------------------------------- at the same time
+def test_of_many_messages_at_once_one_starts_the_run(app: Flask, api: Api) -> None:
+    conversation = api.conversation()
+
+    def send(number: int) -> bool:
+        client = Api(app.test_client(), api.headers)
+        return client.say(conversation, f"message {number}")["run"] is not None
+
+    with ThreadPoolExecutor(8) as pool:
+        assert sum(pool.map(send, range(16))) == 1
+    assert len(ok(api.get(f"/api/conversations/{conversation}/messages"))["queued"]) == 15
+
+
+def test_the_same_message_many_times_at_once_is_one(app: Flask, api: Api) -> None:
+    conversation = api.conversation()
+
+    def send(_: int) -> str:
+        client = Api(app.test_client(), api.headers)
+        return str(client.say(conversation, "the same", client_id="one")["message"]["id"])
+
+    with ThreadPoolExecutor(8) as pool:
+        assert len(set(pool.map(send, range(16)))) == 1
 
 
 # ---------------------------------------------------------------- ranges

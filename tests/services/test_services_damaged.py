@@ -47,7 +47,7 @@ def test_a_database_of_a_newer_version_is_left_alone(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     "wrong",
-    ["name = 1\nkind = []", 'options = 3\nname = "a"', 'models = "gpt"', "models = [1]", 'kind = "unknown"'],
+    ["name = 1\nkind = []", 'options = 3\nname = "a"', 'models = "gpt"', "models = [1]", 'kind = "other"'],
 )
 def test_a_wrong_provider_is_left_out_and_the_others_stay(tmp_path: Path, wrong: str) -> None:
     path = tmp_path / "providers.toml"
