@@ -105,11 +105,6 @@ class QuirkMemory:
         if self._save:
             self._save(key, {})
 
-    def all(self) -> dict[str, dict[str, Any]]:
-        """Everything known, for the settings page."""
-        with self._lock:
-            return {key: dict(value) for key, value in self._known.items() if value}
-
 
 def lesson_from(complaint: Complaint, body: Mapping[str, Any], known: Lessons) -> dict[str, Any] | None:
     """What a refusal teaches that was not known yet, or None: then the refusal is final."""
