@@ -28,9 +28,11 @@ export function useFileActions(projectId: MaybeRefOrGetter<string>) {
   const id = () => toValue(projectId)
   const refresh = () => client.invalidateQueries({ queryKey: keys.files(id()) })
 
-  async function attempt<Answer>(act: () => Promise<Answer>): Promise<Answer | null> {
+  /** Does it, and asks anew for what may have changed, but not for the file `gone` that it took away. */
+  async function attempt<Answer>(act: () => Promise<Answer>, gone?: string): Promise<Answer | null> {
     try {
       const answer = await act()
+      if (gone) client.removeQueries({ queryKey: keys.fileContent(id(), gone) })
       await refresh()
       return answer
     } catch (error) {
@@ -48,13 +50,13 @@ export function useFileActions(projectId: MaybeRefOrGetter<string>) {
     const done = await attempt(async () => {
       await api.deleteFile(id(), entry.path)
       return true
-    })
+    }, entry.path)
     if (done) toasts.undoable(t('filesPage.deleted', { name: nameOf(entry.path) }), t('common.undo'), () => void undelete(entry.path))
     return Boolean(done)
   }
   async function move(from: string, to: string): Promise<boolean> {
-    const moved = await attempt(() => api.moveFile(id(), from, to))
-    if (moved) toasts.undoable(t('filesPage.moved', { path: to }), t('common.undo'), () => void attempt(() => api.moveFile(id(), to, from)))
+    const moved = await attempt(() => api.moveFile(id(), from, to), from)
+    if (moved) toasts.undoable(t('filesPage.moved', { path: to }), t('common.undo'), () => void attempt(() => api.moveFile(id(), to, from), to))
     return Boolean(moved)
   }
   const makeFolder = (path: string) => attempt(() => api.makeFolder(id(), path))

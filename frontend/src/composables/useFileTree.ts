@@ -38,15 +38,17 @@ export function useFileTree(projectId: MaybeRefOrGetter<string>, shown: MaybeRef
     },
     { immediate: true },
   )
-  /** The entries of a folder; none for one that is gone. */
-  async function entriesOf(path: string): Promise<[string, FileEntry[]]> {
+  /** A folder and those unfolded in it; what an unfolded folder's parent does not hold any more is not asked for. */
+  async function load(path: string, into: Map<string, FileEntry[]>): Promise<Map<string, FileEntry[]>> {
     const queryKey = [...keys.fileList(toValue(projectId), path), 'tree']
-    const page = await client.fetchQuery({ queryKey, queryFn: () => listFiles(toValue(projectId), path), staleTime: FRESH_MS }).catch(() => null)
-    return [path, page?.items ?? []]
+    const { items } = await client.fetchQuery({ queryKey, queryFn: () => listFiles(toValue(projectId), path), staleTime: FRESH_MS })
+    into.set(path, items)
+    await Promise.all(items.filter((entry) => entry.type === 'dir' && open.value.includes(entry.path)).map((entry) => load(entry.path, into)))
+    return into
   }
   const folders = useQuery({
     queryKey: computed(() => [...keys.files(toValue(projectId)), 'tree', open.value]),
-    queryFn: async () => new Map(await Promise.all(['', ...open.value].map(entriesOf))),
+    queryFn: () => load('', new Map()),
     placeholderData: (before: Map<string, FileEntry[]> | undefined) => before,
   })
   function nodesOf(folder: string): TreeNode[] {

@@ -2,6 +2,7 @@ import type { Conversation, FileEntry, Me, Message, Project, Run, Tool } from '@
 import { conversations, messages } from './fixtures/conversations'
 import { files } from './fixtures/files'
 import { projects } from './fixtures/projects'
+import { runs } from './fixtures/runs'
 import { tools } from './fixtures/tools'
 import { now } from './ids'
 
@@ -23,7 +24,7 @@ export const db = {
   conversations: (empty ? [] : conversations) as (Conversation & { deleted?: boolean })[],
   messages: (empty ? [] : messages) as Message[],
   tools: tools as Tool[],
-  runs: [] as Run[],
+  runs: (empty ? [] : runs) as Run[],
   events: new Map<string, MockEvent[]>(),
   /** project id -> path -> content */
   files: (empty ? {} : files) as Record<string, Record<string, { content: string | Blob; modified_at: string }>>,

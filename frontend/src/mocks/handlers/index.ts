@@ -1,5 +1,7 @@
 import type { Handlers } from '..'
+import { adminHandlers } from './admin'
 import { authHandlers } from './auth'
+import { changeHandlers } from './changes'
 import { conversationHandlers } from './conversations'
 import { fileHandlers } from './files'
 import { projectHandlers } from './projects'
@@ -14,4 +16,6 @@ export const handlers: Handlers = {
   ...runHandlers,
   ...fileHandlers,
   ...toolHandlers,
+  ...changeHandlers,
+  ...adminHandlers,
 }

@@ -1,12 +1,14 @@
 import type { Message, Run, Step } from '@/api/types'
 import { json, page, problem, type Handlers } from '..'
 import { db } from '../db'
+import { DEMO_RUN, demoSteps } from '../fixtures/runs'
 import { cancelScript, follow } from '../script'
 import { eventStream, sse } from '../sse'
 
 const find = (id: string) => db.runs.find((run) => run.id === id)
 
 function stepsOf(run: Run): Step[] {
+  if (run.id === DEMO_RUN) return demoSteps
   const answer = db.messages.find((message: Message) => message.run_id === run.id && message.role === 'assistant')
   const calls = answer?.tool_calls ?? []
   const count = Math.max(0, ...calls.map((call) => call.step)) + 1

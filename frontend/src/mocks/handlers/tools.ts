@@ -9,6 +9,7 @@ export const toolHandlers: Handlers = {
     if (!tool) return problem(404, 'not_found', 'There is no such tool.')
     return json(Object.assign(tool, await request.json()))
   },
+  'POST /api/tools/reload': () => json({ tools: db.tools.length, errors: [] }),
   'POST /api/tools/:name/execute': async (request) => {
     const body = await request.json()
     return json(makeCall(request.params.name!, body.arguments as object, 0))
