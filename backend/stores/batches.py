@@ -29,3 +29,4 @@ class Batch:
     done: bool = False
     error: NanoClawError | None = None
     kept_as: str | None = None
+    deltas: bool = False  # a viewer sees text grow by it

@@ -1,5 +1,6 @@
 """Writes what one run records into its rows and its log: under its lease, numbered, neighbouring deltas as one."""
 
+from collections.abc import Sequence
 from functools import lru_cache
 
 from sqlalchemy import Connection, Executable, bindparam, delete, insert, select, update
@@ -137,9 +138,9 @@ def _merge_batches(batches: list[Batch]) -> list[Batch]:
     return out
 
 
-def has_deltas(batch: Batch) -> bool:
-    """True if a viewer sees text grow by it."""
-    return any(event.type in DELTAS for event in batch.events)
+def has_deltas(events: Sequence[Event]) -> bool:
+    """True if a viewer sees text grow by one of them."""
+    return any(event.type in DELTAS for event in events)
 
 
 def _is_loose(batch: Batch) -> bool:

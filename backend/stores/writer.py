@@ -70,6 +70,7 @@ class RunWriter:
         batch.blobs = self._keep_full_results(batch.rows)
         batch.events = self.fallback.without_known(batch)
         self._raise_earlier_failure(batch)
+        batch.deltas = grouping.has_deltas(batch.events)
         batch.due = self._due(batch)
         with self._waiting:
             self._pending.append(batch)
@@ -121,7 +122,7 @@ class RunWriter:
     # ---------------------------------------------------------------- when
     def _due(self, batch: Batch) -> float:
         """When a batch must be committed at the latest, if nobody waits for it."""
-        last = self._last_deltas.get(batch.run_id, 0.0) if grouping.has_deltas(batch) else time.monotonic()
+        last = self._last_deltas.get(batch.run_id, 0.0) if batch.deltas else time.monotonic()
         return last + PACE_SECONDS
 
     def _commit_now_if_due(self, batch: Batch) -> bool:
@@ -241,20 +242,21 @@ class RunWriter:
     def _write(self, batches: list[Batch], kept_of: str | None = None) -> Told:
         """One transaction; what waits of the same runs in the fallback log goes first (all of `kept_of`)."""
         told: Told = []
-        run_ids = dict.fromkeys([b.run_id for b in batches] + ([kept_of] if kept_of else []))
+        by_run: dict[str, list[Batch]] = {kept_of: []} if kept_of else {}
+        for batch in batches:
+            by_run.setdefault(batch.run_id, []).append(batch)
         connection = self._ready_connection(full=bool(kept_of) or any(b.awaited or b.rows for b in batches))
         with self._db.transaction(connection):
-            for run_id in run_ids:
-                mine = [*self.fallback.of(run_id), *(b for b in batches if b.run_id == run_id)]
-                told += grouping.write_run(connection, mine)
+            for run_id, mine in by_run.items():
+                told += grouping.write_run(connection, [*self.fallback.of(run_id), *mine])
             grouping.add_events(connection, told)
         if self.fallback:
-            for run_id in run_ids:
+            for run_id in by_run:
                 self.fallback.settled(run_id)
         now = time.monotonic()
         self._measure(batches, told, now)
         for batch in batches:
-            if grouping.has_deltas(batch):
+            if batch.deltas:
                 self._last_deltas[batch.run_id] = now
             elif any(event.type == "run.finished" for event in batch.events):
                 self._last_deltas.pop(batch.run_id, None)
