@@ -7,6 +7,7 @@ from dataclasses import dataclass
 META_SCAN_BYTES = 65_536
 DETECT_BYTES = 65_536
 MAX_BAD_SHARE = 0.005
+MAX_BAD_LETTERS = 0.1  # of the characters beyond ASCII: read in a wrong set, most of them are bad
 MIN_UTF8_EVIDENCE = 3
 MAX_TOGETHER_SHARE = 0.4
 
@@ -105,7 +106,9 @@ def _best_guess(data: bytes, candidates: list[str], cut: bool) -> Decoded:
     """Nothing fits without error: a few bad bytes are forgiven, else the bytes themselves are looked at."""
     for codec in candidates:
         decoded = _lossy(data, codec, cut)
-        if decoded.text.count("\ufffd") <= len(decoded.text) * MAX_BAD_SHARE:
+        bad = decoded.text.count("\ufffd")
+        beyond = len(decoded.text) - len(decoded.text.encode("ascii", "ignore"))
+        if bad <= max(len(decoded.text) * MAX_BAD_SHARE, beyond * MAX_BAD_LETTERS):
             return decoded
     if _western(data):
         return _lossy(data, "cp1252", cut)

@@ -1,8 +1,10 @@
 """Which addresses are refused: the cases with a made-up name server, and forms that hide an address."""
 
+import json
 import socket
 from collections.abc import Iterator
 from ipaddress import ip_address
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -15,6 +17,8 @@ from backend.net.ssrf import AddressPolicy, is_public, parse_allow
 from backend.net.urls import parse
 
 PUBLIC = ssrf_urls.PUBLIC
+MORE = json.loads((Path(__file__).parent / "cases" / "more_ssrf_urls.json").read_text(encoding="utf-8"))
+MORE_NAMES = {name: [answers] for name, answers in MORE["dns"].items()}
 
 
 def checked(url: str, allow: str = "", own_ports: set[int] | None = None) -> list[str]:
@@ -37,6 +41,22 @@ def test_a_public_address_is_dialled_as_it_was_checked(url: str, ip: str) -> Non
     with ssrf_urls.patched() as net, pytest.raises(FetchRetryable):
         Fetcher().fetch(url)
     assert net.connects == [(ip, port)]
+
+
+@pytest.mark.parametrize("url", MORE["refuse"], ids=ascii)
+def test_another_way_to_write_a_private_address_is_refused(url: str) -> None:
+    with ssrf_urls.patched(MORE_NAMES) as net, pytest.raises(FetchError) as caught:
+        Fetcher().fetch(url)
+    assert net.connects == []
+    assert not caught.value.retryable
+
+
+@pytest.mark.parametrize("url", MORE["allow"], ids=ascii)
+def test_another_way_to_write_a_public_address_is_dialled(url: str) -> None:
+    with ssrf_urls.patched(MORE_NAMES) as net, pytest.raises(FetchRetryable):
+        Fetcher().fetch(url)
+    assert len(net.connects) >= 1
+    assert all(is_public(ip_address(ip)) for ip, _ in net.connects)
 
 
 @pytest.mark.parametrize(("url", "answers"), [(url, answers) for _, url, answers, _ in ssrf_urls.REBIND])

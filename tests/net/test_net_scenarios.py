@@ -3,6 +3,7 @@
 import json
 from typing import Any
 
+import more_web_scenarios  # noqa: F401  (adds its scenarios to those of web_server)
 import pytest
 import web_server
 
