@@ -100,6 +100,12 @@ class Opener:
             self.troubles.append(trouble)
 
 
+def wait_until(page: Any, expression: str) -> None:
+    """Wait until a JavaScript expression is true, looked at once a frame (the CSP forbids `wait_for_function`)."""
+    look = f"() => new Promise(done => {{ const look = () => ({expression}) ? done() : requestAnimationFrame(look); look() }})"
+    page.evaluate(look)
+
+
 def _own(url: str, server: Server) -> bool:
     return url.startswith((server.url, "data:", "blob:"))
 

@@ -18,9 +18,14 @@ class Answers:
 
     def __init__(self) -> None:
         self._turns: dict[str, list[Turn]] = {}
+        self._tries: dict[str, list[Turn]] = {}
 
     def __setitem__(self, prompt: str, turns: list[Turn]) -> None:
         self._turns[prompt] = turns
+
+    def by_try(self, prompt: str, turns: list[Turn]) -> None:
+        """One turn for each request after this prompt, whatever the steps: for runs that are taken up again."""
+        self._tries[prompt] = list(turns)
 
     def __call__(self, body: dict[str, Any]) -> Turn:
         """The turn for the last message of the person, by how many steps followed it."""
@@ -30,6 +35,9 @@ class Answers:
                 break
             steps += message["role"] == "assistant"
         said = str(message["content"])
+        for prompt, left in self._tries.items():
+            if prompt in said and left:
+                return left.pop(0)
         known = [turns for prompt, turns in self._turns.items() if prompt in said]
         turns = known[-1] if known else [Turn(text="Well.")]
         return turns[min(steps, len(turns) - 1)]

@@ -1,6 +1,7 @@
 import { nextTick, onBeforeUnmount, onMounted, ref, type Ref } from 'vue'
 
 const NEAR_END_PX = 80
+const HOLD_ENDS = ['pointerup', 'pointercancel'] as const
 const UP_KEYS = new Set(['ArrowUp', 'PageUp', 'Home'])
 
 /** Keeps the end in sight while the reader is there; any move upwards stops that at once. `atEnd`: the list holds the newest. */
@@ -26,14 +27,14 @@ export function useFollowScroll(scroller: Ref<HTMLElement | null>, atEnd: Ref<bo
   const onTouchStart = (event: TouchEvent) => (touchY = event.touches[0]?.clientY ?? 0)
   const onTouchMove = (event: TouchEvent) => (event.touches[0]?.clientY ?? 0) > touchY + 4 && release()
   let lastTop = 0
-  let lastHeight = 0
+  let held = false
+  const onHold = (event: PointerEvent) => (held = event.type === 'pointerdown')
   function onScroll(): void {
-    const { scrollTop = 0, scrollHeight = 0 } = scroller.value ?? {}
+    const { scrollTop = 0 } = scroller.value ?? {}
     if (distance() <= NEAR_END_PX && scrollTop >= lastTop && atEnd.value) following.value = true
-    // Upwards by the scrollbar: the content did not shrink, so the reader moved.
-    else if (distance() > NEAR_END_PX && scrollTop < lastTop - 2 && scrollHeight >= lastHeight) release()
+    // Upwards by the scrollbar. Without a pointer held down it is a row that was measured anew, not the reader.
+    else if (held && distance() > NEAR_END_PX && scrollTop < lastTop - 2) release()
     lastTop = scrollTop
-    lastHeight = scrollHeight
   }
   onMounted(async () => {
     await nextTick()
@@ -44,11 +45,16 @@ export function useFollowScroll(scroller: Ref<HTMLElement | null>, atEnd: Ref<bo
     element.addEventListener('touchstart', onTouchStart, { passive: true })
     element.addEventListener('touchmove', onTouchMove, { passive: true })
     element.addEventListener('scroll', onScroll, { passive: true })
+    element.addEventListener('pointerdown', onHold)
+    for (const end of HOLD_ENDS) window.addEventListener(end, onHold)
     // Every growth, be it text, a picture or a measured row, moves the end.
     observer = new ResizeObserver(stick)
     observer.observe(element)
     for (const child of element.children) observer.observe(child)
   })
-  onBeforeUnmount(() => observer?.disconnect())
+  onBeforeUnmount(() => {
+    observer?.disconnect()
+    for (const end of HOLD_ENDS) window.removeEventListener(end, onHold)
+  })
   return { following, toEnd, release, stick }
 }

@@ -26,8 +26,9 @@ export function useMessages(conversationId: MaybeRefOrGetter<string | null>, aro
   /** Shows a message at once that the server has accepted or a run has completed. */
   function add(message: Message): void {
     change((page) => {
+      const waits = page.queued.some((other) => other.id === message.id)
+      if (message.state === 'queued') return { ...page, queued: waits ? page.queued.map((other) => (other.id === message.id ? message : other)) : [...page.queued, message] }
       const queuedRest = page.queued.filter((other) => other.id !== message.id)
-      if (message.state === 'queued') return { ...page, queued: [...queuedRest, message] }
       const known = page.items.some((other) => other.id === message.id)
       return { ...page, queued: queuedRest, items: known ? page.items : [...page.items, message] }
     })

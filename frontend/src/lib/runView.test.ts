@@ -65,6 +65,11 @@ describe('a run as its events tell it', () => {
     expect(texts(view)).toEqual(['two'])
   })
 
+  it('drops the text of a step that begins anew', () => {
+    const { view } = play(log(['step.started', { step: 0 }], ['reasoning.delta', { step: 0, offset: 0, text: 'Hm' }], ['text.delta', { step: 0, offset: 0, text: 'First try, c' }], ['run.resumed', { step: 0 }], ['step.started', { step: 0 }], ['text.delta', { step: 0, offset: 0, text: 'Second' }], ['text.delta', { step: 0, offset: 6, text: ' try' }]))
+    expect(texts(view)).toEqual(['', 'Second try'])
+  })
+
   it('asks again when an event was lost, and is whole after the rest has been sent anew', () => {
     const reducer = new RunReducer('r1')
     const outcomes = STREAM.filter((event) => event.seq !== 9).map((event) => reducer.take(event))

@@ -98,12 +98,19 @@ function applyChild(view: RunView, data: Record<string, unknown>): RunView {
   return known.includes(child) ? view : { ...view, children: { ...view.children, [callId]: [...known, child] } }
 }
 
+/** A step that begins anew (after a restart, or another try of the model) says its text again from the start. */
+function beginStep(view: RunView, step: number): RunView {
+  const again = view.blocks.some((block) => block.type !== 'tool_call' && block.step >= step && block.points)
+  const blank = (block: LiveBlock): LiveBlock => (block.type !== 'tool_call' && block.step >= step ? { ...block, text: '', points: 0 } : block)
+  return { ...view, status: 'running', step, blocks: again ? view.blocks.map(blank) : view.blocks }
+}
+
 function applyOther(view: RunView, type: string, data: Record<string, unknown>): RunView {
   switch (type) {
     case 'run.started':
       return { ...view, status: 'running' }
     case 'step.started':
-      return { ...view, status: 'running', step: stepOf(data.step) }
+      return beginStep(view, stepOf(data.step))
     case 'tool_call.started':
     case 'tool_call.finished':
       return applyCall(view, data.call as Call)
