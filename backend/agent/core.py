@@ -111,7 +111,7 @@ def _loop_to_end(run: RunState) -> TerminationResult:
     except NanoClawError as problem:
         error = error_json(problem.code, problem.message, problem.suggestion, retryable=problem.retryable)
         end = failed("error", **error)
-    except (Exception, SystemExit):  # a tool that calls exit() ends its run, not the server
+    except Exception:
         log.exception("run %s broke", run.spec.run_id)
         end = failed("error", "internal_error", "The run was stopped by an internal fault; the log has the details.")
     break_off(run)

@@ -75,7 +75,10 @@ class Workspaces:
 
     def _root(self, project: Project) -> Path:
         if project.path:
-            return Path(project.path)
+            folder = Path(project.path)
+            if folder.resolve() != folder:  # it was checked when it was opened; a link could lead anywhere now
+                raise NoProject("The project's folder was replaced by a link.", suggestion="Open it as a new project.")
+            return folder
         root = self._runtime.settings.instance / "workspaces" / project.id
         root.mkdir(mode=FOLDER_MODE, parents=True, exist_ok=True)
         return root

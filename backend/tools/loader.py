@@ -6,12 +6,15 @@ import os
 import stat
 import sys
 import traceback
-from collections.abc import Collection, Iterable
-from dataclasses import dataclass, field
+from collections.abc import Callable, Collection, Iterable
+from dataclasses import dataclass, field, replace
+from functools import wraps
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
-from .core import ToolDefinition
+from ..errors import ToolError
+from .core import JsonObject, ToolDefinition
 from .factory import collecting
 from .validation import ArgumentSchema
 
@@ -73,6 +76,7 @@ def _load_file(path: Path, reserved: Collection[str], report: LoadReport) -> Non
         _refuse_if_others_write(path)
         found = _run(path)
         _check(found, reserved, report.files)
+        found = [replace(definition, handler=_staying(definition.handler)) for definition in found]
     except _Refused as refused:
         report.errors.append(LoadError(path.name, str(refused)))
     except KeyboardInterrupt:
@@ -95,6 +99,19 @@ def _run(path: Path) -> list[ToolDefinition]:
     with collecting() as found:
         exec(code, vars(module))  # noqa: S102 - loading the administrator's own file is what this is for
     return found
+
+
+def _staying(handler: Callable[[JsonObject], Any]) -> Callable[[JsonObject], Any]:
+    """The handler; when it calls exit(), as scripts do, that is its own failure and not the server's end."""
+
+    @wraps(handler)
+    def stay(arguments: JsonObject) -> Any:
+        try:
+            return handler(arguments)
+        except SystemExit as fault:
+            raise ToolError(f"The tool called exit({fault.code!r}).") from fault
+
+    return stay
 
 
 def _check(found: Iterable[ToolDefinition], reserved: Collection[str], taken: dict[str, str]) -> None:

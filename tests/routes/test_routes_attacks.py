@@ -159,6 +159,17 @@ def test_what_the_kernel_shows_as_files_is_no_project(api: Api, path: str) -> No
     problem(api.post("/api/projects", {"name": "x", "path": path}), 422, "validation_failed")
 
 
+def test_an_opened_folder_that_became_a_link_is_closed(api: Api, instance: Instance, tmp_path: Path) -> None:
+    folder = tmp_path / "opened"
+    folder.mkdir()
+    where = f"/api/projects/{api.project(path=str(folder))}/files"
+    ok(api.get(where))
+    folder.rmdir()
+    folder.symlink_to(instance.runtime.settings.instance)
+    problem(api.get(where), 404, "no_project")
+    problem(api.get(f"{where}/content", path="nanoclaw.db"), 404, "no_project")
+
+
 # ---------------------------------------------------------------- search and providers
 @pytest.mark.parametrize("query", ["abc\x00def", "\x00\x00\x00", 'abc"\x00"def', "NEAR(abc def)", "abc* OR def", '"""'])
 def test_no_query_is_syntax(api: Api, query: str) -> None:

@@ -6,12 +6,12 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from routes_client import Api, ok, problem
+from routes_client import Api, ok
 from support.model_server import Call, ModelServer, Turn
 
 from backend.app import Instance
 from backend.settings import Settings
-from backend.tools import registry, tool
+from backend.tools import registry
 
 ENDED = ("completed", "failed", "cancelled", "timeout", "max_steps")
 
@@ -121,29 +121,27 @@ def test_children_have_no_children(attack: Any, model: ModelServer) -> None:
 
 
 @pytest.fixture
-def leaving(instance: Instance) -> Iterator[None]:
-    """A tool of the owner's that calls exit(); the instance is there before it, since it loads the tools anew."""
+def leaving(api: Api, instance: Instance) -> Iterator[None]:
+    """A tool of the owner's that calls exit()."""
     before = registry.all()
-
-    @tool("leave", "Leaves.")
-    def leave(arguments: dict[str, Any]) -> None:
-        raise SystemExit(3)
-
+    file = instance.runtime.settings.instance / "tools" / "leave.py"
+    file.write_text(
+        "import sys\nfrom backend.tools import tool\n"
+        "@tool('leave', 'Leaves.', read_only=True)\ndef leave(arguments):\n    sys.exit(3)\n"
+    )
+    file.chmod(0o600)
+    ok(api.post("/api/tools/reload"))
     yield
     registry.replace_all(before)
 
 
 @pytest.mark.usefixtures("leaving")
-def test_a_tool_that_calls_exit_ends_its_run_and_nothing_else(api: Api, working: Instance, model: ModelServer) -> None:
-    model.script("*", [Turn(tool_calls=[Call("leave")])])
-    for _ in range(3):
-        task = ok(api.post("/api/tasks", {"input": "go"}), 202)
-        api.get(f"/api/runs/{task['id']}/events")
-        assert ok(api.get(f"/api/tasks/{task['id']}/status"))["status"] in ("failed", "completed")
-    problem(api.post("/api/tools/leave/execute", {"arguments": {}}), 400, "tool_failed")
-    runs = ok(api.get("/api/runs"))["items"]
-    assert {run["status"] for run in runs if run["kind"] == "manual"} == {"failed"}
-    assert runs[-1]["error"]["code"] == "internal_error"
+def test_a_tool_that_calls_exit_has_failed_and_that_is_all(api: Api, attack: Any) -> None:
+    calls = attack(Call("leave"), Call("calculator", {"expression": "1+1"}))
+    assert "exit(3)" in json.loads(calls[0]["result"])["error"]
+    assert calls[1]["success"]
+    by_hand = ok(api.post("/api/tools/leave/execute", {"arguments": {}}))
+    assert json.loads(by_hand["result"])["code"] == "tool_failed"
 
 
 def test_the_key_of_a_model_is_in_no_answer_and_no_file_but_the_settings(
