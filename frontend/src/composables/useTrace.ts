@@ -16,7 +16,8 @@ export function createTrace(runId: Ref<string>) {
   const route = useRoute()
   const router = useRouter()
   const run = useQuery({ queryKey: computed(() => keys.run(runId.value)), queryFn: () => getRun(runId.value) })
-  const query = useQuery({ queryKey: computed(() => keys.runSteps(runId.value)), queryFn: () => allSteps(runId.value) })
+  // Thousands of calls: neither made reactive one by one nor compared with what was there.
+  const query = useQuery({ queryKey: computed(() => keys.runSteps(runId.value)), queryFn: () => allSteps(runId.value), structuralSharing: false, shallow: true })
   const steps = computed(() => query.data.value ?? [])
   const live = computed(() => Boolean(run.data.value && isActive(run.data.value.status)))
   const now = useNow(() => live.value)
