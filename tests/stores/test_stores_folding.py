@@ -97,8 +97,10 @@ def test_a_live_viewer_reads_on_while_the_log_is_folded(database: Database, make
     got = [next(viewer) for _ in range(5)]
     ended = RunRecord("run-1", status="completed", finished_at=iso_now())
     store.record([ended], [Event("run.finished", {})], log.send_progress)
-    threading.Thread(target=folding.fold, args=(database, "run-1")).start()
+    folder = threading.Thread(target=folding.fold, args=(database, "run-1"))
+    folder.start()
     got += list(viewer)
+    folder.join()
     frames = [(e.seq, e.type, e.data) for e in got if e]
     assert texts(frames)[(0, "text.delta")] == "0123456789" * 3
     assert frames[-1][1] == "run.finished"
