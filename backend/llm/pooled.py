@@ -303,7 +303,7 @@ def fault(problem: Exception, host: str, proxy: Proxy | None) -> ModelError:
     if refused and proxy:
         return ModelTransient(f"The proxy {proxy.host} refused the connection to {host} ({refused.group(1)}).")
     if isinstance(problem, ProxyError) and proxy:
-        host = proxy.host
+        return ModelTransient(f"The proxy {proxy.host} cannot be reached ({kind}). Check the environment's settings.")
     if isinstance(root, LocationValueError):
         return ModelError(f"The provider's base URL is not an http or https address: {host!r} is no host.")
     if isinstance(root, TimeoutError):

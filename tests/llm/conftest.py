@@ -8,6 +8,8 @@ import pytest
 from cases import quirk_server
 from support.model_server import ModelServer
 
+PROXY_SETTINGS = ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY")
+
 
 class QuietServer(ThreadingHTTPServer):
     """A client that leaves early is part of the tests, not worth a trace."""
@@ -37,3 +39,12 @@ def model_server() -> Iterator[ModelServer]:
     """A scripted model server."""
     with ModelServer() as server:
         yield server
+
+
+@pytest.fixture
+def environment(monkeypatch: pytest.MonkeyPatch) -> pytest.MonkeyPatch:
+    """No proxy settings but the test's own."""
+    for name in PROXY_SETTINGS:
+        monkeypatch.delenv(name, raising=False)
+        monkeypatch.delenv(name.lower(), raising=False)
+    return monkeypatch

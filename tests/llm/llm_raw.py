@@ -73,3 +73,49 @@ def event(text: str, finish: str | None = None) -> bytes:
 
 HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n\r\n"
 END = b"data: [DONE]\n\n"
+
+
+@contextlib.contextmanager
+def proxy(target: int, seen: list[bytes], status: bytes = b"200 OK") -> Iterator[int]:
+    """A proxy that sends everything to one port of this machine."""
+    listener = socket.create_server(("127.0.0.1", 0))
+    open_sockets: list[socket.socket] = []
+
+    def pump(source: socket.socket, sink: socket.socket) -> None:
+        with contextlib.suppress(OSError):
+            while data := source.recv(65536):
+                sink.sendall(data)
+            sink.shutdown(socket.SHUT_WR)
+
+    def one(sock: socket.socket) -> None:
+        head = sock.recv(65536)
+        seen.append(head)
+        if head.startswith(b"CONNECT"):
+            sock.sendall(b"HTTP/1.1 " + status + b"\r\n\r\n")
+            if not status.startswith(b"200"):
+                return
+        upstream = socket.create_connection(("127.0.0.1", target))
+        open_sockets.append(upstream)
+        if not head.startswith(b"CONNECT"):
+            upstream.sendall(head)
+        threading.Thread(target=pump, args=(upstream, sock), daemon=True).start()
+        pump(sock, upstream)
+
+    def serve() -> None:
+        with contextlib.suppress(OSError):
+            while True:
+                sock, _ = listener.accept()
+                open_sockets.append(sock)
+                threading.Thread(target=one, args=(sock,), daemon=True).start()
+
+    thread = threading.Thread(target=serve, daemon=True)
+    thread.start()
+    try:
+        yield listener.getsockname()[1]
+    finally:
+        with contextlib.suppress(OSError):
+            listener.shutdown(socket.SHUT_RDWR)
+        listener.close()
+        thread.join()
+        for sock in open_sockets:
+            sock.close()

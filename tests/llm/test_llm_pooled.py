@@ -15,7 +15,7 @@ from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
-from llm_raw import END, HEAD, event, raw_server, read_request
+from llm_raw import END, HEAD, event, proxy, raw_server, read_request
 
 from backend.agent.types import Delta, ModelReply, ModelRequest
 from backend.cancel import CancelToken
@@ -332,15 +332,16 @@ def test_cancel_in_the_greeting_of_tls() -> None:
 # ---------------------------------------------------------------- TLS
 @pytest.fixture(scope="module")
 def certificate(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A file with a key and a certificate for 127.0.0.1 that signs itself."""
+    """A file with a key and a certificate for 127.0.0.1 and a name, which signs itself."""
     key = ec.generate_private_key(ec.SECP256R1())
     name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "here")])
     now = datetime.datetime.now(datetime.UTC)
+    names = [x509.IPAddress(ipaddress.ip_address("127.0.0.1")), x509.DNSName("api.example.test")]
     made = (
         x509.CertificateBuilder(name, name, key.public_key(), x509.random_serial_number())
         .not_valid_before(now - datetime.timedelta(days=1))
         .not_valid_after(now + datetime.timedelta(days=1))
-        .add_extension(x509.SubjectAlternativeName([x509.IPAddress(ipaddress.ip_address("127.0.0.1"))]), critical=False)
+        .add_extension(x509.SubjectAlternativeName(names), critical=False)
         .add_extension(x509.BasicConstraints(ca=True, path_length=None), critical=True)
         .sign(key, hashes.SHA256())
     )
@@ -372,6 +373,32 @@ def test_tls_with_a_trusted_certificate(
             assert [ask(provider).text for _ in range(3)] == ["hi"] * 3
     assert len(seen) == 3
     assert len(set(seen)) == 1
+
+
+def test_tls_through_a_proxy(
+    secure: Callable[[socket.socket], socket.socket], certificate: Path, environment: pytest.MonkeyPatch
+) -> None:
+    environment.setenv("REQUESTS_CA_BUNDLE", str(certificate))
+    seen: list[int] = []
+    asked: list[bytes] = []
+    with raw_server(counting(seen, lambda sock, data: sock.sendall(WHOLE)), secure) as url:
+        with proxy(int(url.split(":")[2].split("/")[0]), asked) as port:
+            environment.setenv("HTTPS_PROXY", f"http://me:secret@127.0.0.1:{port}")
+            with provider_at("https://api.example.test/v1") as provider:
+                assert [ask(provider).text for _ in range(2)] == ["hi", "hi"]
+    assert len(set(seen)) == 1
+    assert [a.split(b" HTTP")[0] for a in asked] == [b"CONNECT api.example.test:443"]
+    assert b"\r\nProxy-Authorization: Basic bWU6c2VjcmV0\r\n" in asked[0]
+
+
+def test_a_proxy_that_is_not_there(environment: pytest.MonkeyPatch) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        port = listener.getsockname()[1]
+    environment.setenv("ALL_PROXY", f"http://127.0.0.1:{port}")
+    for scheme in ("http", "https"):
+        with provider_at(f"{scheme}://api.example.test/v1") as provider:
+            with pytest.raises(ModelTransient, match=r"proxy 127\.0\.0\.1 cannot be reached"):
+                ask(provider)
 
 
 def test_tls_with_a_certificate_of_nobody(secure: Callable[[socket.socket], socket.socket]) -> None:

@@ -4,9 +4,9 @@ import contextlib
 import socket
 import ssl
 import threading
-from collections.abc import Iterator
 
 import pytest
+from llm_raw import proxy
 from support.model_server import ModelServer, Turn
 
 from backend.agent.types import ModelRequest
@@ -17,16 +17,6 @@ from backend.llm.route import is_loopback, proxy_for, resolve
 from backend.llm.server import ServerSettings
 
 MESSAGES = [{"role": "user", "content": "Hi."}]
-NAMES = ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY")
-
-
-@pytest.fixture
-def environment(monkeypatch: pytest.MonkeyPatch) -> pytest.MonkeyPatch:
-    """No proxy settings but the test's own."""
-    for name in NAMES:
-        monkeypatch.delenv(name, raising=False)
-        monkeypatch.delenv(name.lower(), raising=False)
-    return monkeypatch
 
 
 def test_without_settings_there_is_no_proxy(environment: pytest.MonkeyPatch) -> None:
@@ -59,52 +49,6 @@ def test_a_proxy_of_another_kind_is_refused_in_words(environment: pytest.MonkeyP
     environment.setenv("ALL_PROXY", "socks5://proxy.example:1080")
     with pytest.raises(ModelError, match="socks5"):
         proxy_for("https", "api.example.com", 443)
-
-
-@contextlib.contextmanager
-def proxy(target: int, seen: list[bytes], status: bytes = b"200 OK") -> Iterator[int]:
-    """A proxy that sends everything to one port of this machine."""
-    listener = socket.create_server(("127.0.0.1", 0))
-    open_sockets: list[socket.socket] = []
-
-    def pump(source: socket.socket, sink: socket.socket) -> None:
-        with contextlib.suppress(OSError):
-            while data := source.recv(65536):
-                sink.sendall(data)
-            sink.shutdown(socket.SHUT_WR)
-
-    def one(sock: socket.socket) -> None:
-        head = sock.recv(65536)
-        seen.append(head)
-        if head.startswith(b"CONNECT"):
-            sock.sendall(b"HTTP/1.1 " + status + b"\r\n\r\n")
-            if not status.startswith(b"200"):
-                return
-        upstream = socket.create_connection(("127.0.0.1", target))
-        open_sockets.append(upstream)
-        if not head.startswith(b"CONNECT"):
-            upstream.sendall(head)
-        threading.Thread(target=pump, args=(upstream, sock), daemon=True).start()
-        pump(sock, upstream)
-
-    def serve() -> None:
-        with contextlib.suppress(OSError):
-            while True:
-                sock, _ = listener.accept()
-                open_sockets.append(sock)
-                threading.Thread(target=one, args=(sock,), daemon=True).start()
-
-    thread = threading.Thread(target=serve, daemon=True)
-    thread.start()
-    try:
-        yield listener.getsockname()[1]
-    finally:
-        with contextlib.suppress(OSError):
-            listener.shutdown(socket.SHUT_RDWR)
-        listener.close()
-        thread.join()
-        for sock in open_sockets:
-            sock.close()
 
 
 def test_a_request_through_a_proxy(environment: pytest.MonkeyPatch, model_server: ModelServer) -> None:
