@@ -59,11 +59,9 @@ def list_messages(runtime: Runtime, user_id: str, conversation_id: str, query: P
 
 def load(session: Session, conversation_id: str, ids: Sequence[str]) -> list[dict[str, Any]]:
     """These messages of a conversation as MESSAGE, in this order, with siblings and calls."""
-    found = {
-        m.id: m
-        for m in session.scalars(select(Message).where(Message.id.in_(ids), Message.conversation_id == conversation_id))
-    }
-    rows = [found[i] for i in ids if i in found]
+    # By id alone: with the conversation in the query SQLite walks through all of it.
+    found = {m.id: m for m in session.scalars(select(Message).where(Message.id.in_(ids)))}
+    rows = [found[i] for i in ids if i in found and found[i].conversation_id == conversation_id]
     siblings = _siblings(session, conversation_id, {row.parent_id for row in rows})
     calls = _calls(session, rows)
     return [
@@ -169,14 +167,13 @@ def _ids_down_to(session: Session, leaf: str, edge: str) -> list[str] | None:
 # ---------------------------------------------------------------- what belongs to the messages of a page
 def _siblings(session: Session, conversation_id: str, parents: set[str | None]) -> dict[str | None, list[str]]:
     same = or_(Message.parent_id.in_([p for p in parents if p]), *([Message.parent_id.is_(None)] * (None in parents)))
-    query = (
-        select(Message.parent_id, Message.id)
-        .where(Message.conversation_id == conversation_id, Message.state == "sent", same)
-        .order_by(Message.position)
-    )
+    # State and order are for us: in the query they lead SQLite to an index over the whole conversation.
+    query = select(Message.parent_id, Message.id, Message.state, Message.position)
+    rows = session.execute(query.where(Message.conversation_id == conversation_id, same)).all()
     found: dict[str | None, list[str]] = defaultdict(list)
-    for parent, message_id in session.execute(query):
-        found[parent].append(message_id)
+    for row in sorted(rows, key=lambda row: row.position):
+        if row.state == "sent":
+            found[row.parent_id].append(row.id)
     return found
 
 

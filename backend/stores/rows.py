@@ -159,12 +159,14 @@ def _write_message(connection: Connection, record: MessageRecord) -> JsonObject:
         created = moment(record.created_at) or utc_now()
         connection.execute(insert(MESSAGES), {**NEW_MESSAGE, **values, "id": record.id, "created_at": created})
         search_index.add_message(connection, record.id, record.conversation_id, place.project_id, record.content)
-    siblings = connection.scalars(
-        select(MESSAGES.c.id)
-        .where(MESSAGES.c.conversation_id == record.conversation_id, MESSAGES.c.parent_id == record.parent_id)
-        .order_by(MESSAGES.c.position)
+    # Ordered here: an ORDER BY leads SQLite to the index of positions, over the whole conversation.
+    siblings = connection.execute(
+        select(MESSAGES.c.id, MESSAGES.c.position).where(
+            MESSAGES.c.conversation_id == record.conversation_id, MESSAGES.c.parent_id == record.parent_id
+        )
     ).all()
-    return {"position": place.last_position, "siblings": list(siblings) if record.parent_id else [record.id]}
+    ordered = [row.id for row in sorted(siblings, key=lambda row: row.position)]
+    return {"position": place.last_position, "siblings": ordered if record.parent_id else [record.id]}
 
 
 NEW_MESSAGE: JsonObject = {"reasoning": "", "blocks": [], "attachments": [], "model": ""}
