@@ -43,7 +43,9 @@ def _os() -> dict[str, Any]:
 _MEMBERS: dict[str, Callable[[], dict[str, Any]]] = {
     "os": _os,
     "os.path": lambda: {name: getattr(posixpath, name) for name in _PATH_NAMES},
-    "pathlib": lambda: {n: getattr(pathlib, n) for n in ("Path", "PurePath", "PurePosixPath", "PosixPath")},
+    "pathlib": lambda: {
+        n: getattr(pathlib, n) for n in ("Path", "PurePath", "PurePosixPath", "PureWindowsPath", "PosixPath")
+    },
     "glob": lambda: {n: getattr(glob, n) for n in ("glob", "iglob", "escape")},
     "fnmatch": lambda: {n: getattr(fnmatch, n) for n in ("fnmatch", "fnmatchcase", "filter", "translate")},
 }

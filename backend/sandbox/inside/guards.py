@@ -22,7 +22,7 @@ DOCUMENTED = {
 _FORMATS = {"str.format", "str.format_map"}
 _MISSING: Any = object()
 #: library classes that are made of nothing but the attributes code gives them
-OPEN = {types.SimpleNamespace}
+OPEN: set[type] = {types.SimpleNamespace}
 
 
 class SecurityError(Exception):

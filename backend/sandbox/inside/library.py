@@ -9,7 +9,7 @@ import types
 from collections.abc import Iterable
 from typing import Any
 
-from . import guards, modules, policy, standins, zones
+from . import guards, modules, policy, speaking, standins, zones
 from .files import FileTable
 
 _views: dict[str, Any] = {}
@@ -93,8 +93,8 @@ def namespace(table: FileTable) -> dict[str, Any]:
         "delattr": guards.delete_attribute,
         "vars": guards.variables,
         "dir": guards.directory,
-        "exit": standins.stop,
-        "quit": standins.stop,
+        "exit": speaking.stop,
+        "quit": speaking.stop,
         "__import__": _import_for_c_code,
         "__build_class__": builtins.__build_class__,
     }
@@ -128,7 +128,7 @@ def import_name(module: str, name: str) -> Any:
     """`from module import name`."""
     found = view(module)
     if name in vars(found):
-        return vars(found)[name]
+        return getattr(found, name)
     try:
         return view(f"{module}.{name}")
     except ImportError:

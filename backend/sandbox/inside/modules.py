@@ -11,14 +11,15 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from . import files, guards
+from . import files, guards, hints, speaking
 from .words import words
 
 #: may be imported; loaded before the walls go up
 ALLOWED = words(
-    "abc array ast base64 binascii bisect calendar cmath collections collections.abc colorsys contextlib copy csv "
-    "dataclasses datetime decimal difflib enum fractions functools graphlib gzip hashlib heapq hmac html html.parser io ipaddress "
-    "itertools json json.decoder json.encoder math numbers operator pprint queue random re secrets statistics "
+    "abc argparse array ast base64 binascii bisect calendar cmath codecs collections collections.abc colorsys configparser contextlib copy "
+    "csv "
+    "dataclasses datetime decimal difflib enum errno fractions functools graphlib gzip hashlib heapq hmac html html.parser io ipaddress "
+    "itertools json json.decoder json.encoder keyword locale logging math numbers operator pprint queue random re secrets shlex statistics "
     "string struct textwrap time types typing unicodedata urllib.parse uuid weakref "
     "xml.etree.ElementTree zipfile zlib zoneinfo"
 )
@@ -28,7 +29,7 @@ HIDDEN = words(
     "encodings.gb18030 encodings.big5 encodings.utf_16 encodings.utf_8_sig encodings.idna encodings.utf_32 "
     "encodings.shift_jis encodings.punycode encodings.unicode_escape encodings.hex_codec encodings.utf_16_le "
     "encodings.utf_16_be encodings.utf_32_le encodings.charmap encodings.raw_unicode_escape encodings.rot_13 "
-    "encodings.iso8859_15 encodings.cp437 encodings.euc_kr traceback warnings linecache pathlib glob fnmatch posixpath locale gettext "
+    "encodings.iso8859_15 encodings.cp437 encodings.euc_kr traceback warnings linecache pathlib glob fnmatch posixpath gettext shutil "
     "stringprep"
 )
 #: loaded where installed, in a second helper; each with the parts that code may name
@@ -54,13 +55,16 @@ ADDED = {
     "json": ("JSONDecodeError",),
     "datetime": ("UTC",),
     "csv": ("QUOTE_STRINGS",),
+    "hashlib": ("scrypt",),
+    "logging": ("root",),
     "numpy.random": ("Generator",),
 }
 #: exactly these, for modules that would show more than is good
 EXPLICIT: dict[str, Iterable[str]] = {
     "abc": ("ABC", "ABCMeta", "abstractmethod", "abstractproperty", "abstractclassmethod", "abstractstaticmethod"),
     "array": ("array", "typecodes", "ArrayType"),
-    "ast": ("literal_eval",),
+    "ast": hints.ast_names(),
+    "codecs": words("encode decode BOM_UTF8 BOM_UTF16 BOM_UTF16_LE BOM_UTF16_BE"),
     "gzip": ("compress", "decompress", "open", "GzipFile", "BadGzipFile"),
     "zipfile": ("ZipFile", "ZipInfo", "BadZipFile", "is_zipfile", "ZIP_DEFLATED", "ZIP_STORED"),
     "html.parser": ("HTMLParser",),
@@ -71,12 +75,16 @@ EXPLICIT: dict[str, Iterable[str]] = {
     "bisect": ("bisect", "bisect_left", "bisect_right", "insort", "insort_left", "insort_right"),
     "colorsys": ("rgb_to_hsv", "hsv_to_rgb", "rgb_to_hls", "hls_to_rgb", "rgb_to_yiq", "yiq_to_rgb"),
     "hmac": ("new", "compare_digest", "digest", "HMAC"),
-    "io": ("StringIO", "BytesIO", "TextIOWrapper", "SEEK_SET", "SEEK_CUR", "SEEK_END", "UnsupportedOperation"),
+    "io": words(
+        "StringIO BytesIO TextIOWrapper IOBase RawIOBase BufferedIOBase TextIOBase DEFAULT_BUFFER_SIZE SEEK_SET SEEK_CUR "
+        "SEEK_END UnsupportedOperation"
+    ),
     "ipaddress": (
         "ip_address", "ip_network", "ip_interface", "IPv4Address", "IPv6Address", "IPv4Network", "IPv6Network",
         "IPv4Interface", "IPv6Interface", "AddressValueError", "NetmaskValueError", "summarize_address_range",
         "collapse_addresses", "get_mixed_type_key",
     ),
+    "locale": words("setlocale getlocale localeconv format_string currency atof atoi str Error LC_ALL LC_NUMERIC LC_TIME"),
     "json.decoder": ("JSONDecodeError", "JSONDecoder"),
     "json.encoder": ("JSONEncoder",),
     "string": (
@@ -142,8 +150,12 @@ _INSTEAD = {
     "sqlite3": "use dicts, lists or pandas",
     "pytz": "use zoneinfo",
     "dateutil": "use datetime",
-    "argparse": "assign the values to variables",
-    "inspect": "use help texts in __doc__ and isinstance",
+    **dict.fromkeys(words("unittest doctest pytest hypothesis"), "use assert"),
+    **dict.fromkeys(words("cProfile profile tracemalloc line_profiler"), "use time.perf_counter"),
+    **dict.fromkeys(words("bz2 lzma tarfile"), "use zlib, gzip or zipfile"),
+    **dict.fromkeys(words("tqdm rich tabulate prettytable colorama termcolor"), "use print with format specs"),
+    "pydantic": "use dataclasses",
+    "polars": "use pandas where it is listed, or csv",
 }
 
 
@@ -158,6 +170,8 @@ def why_not(name: str, available: list[str], profile: str) -> str:
 # ---------------------------------------------------------------- lazy work, done before the walls
 def warm_up() -> None:
     """Let the standard library do now what it would otherwise do with files later."""
+    import argparse
+    import ast
     import datetime
     import locale
     import random
@@ -171,6 +185,10 @@ def warm_up() -> None:
     random.random()
     uuid.uuid4()
     "é".encode("idna")
+    speaking.warm_up()
+    for module in (ast, argparse):
+        hints.by_name(module)
+    guards.OPEN.add(argparse.Namespace)
 
 
 def _load_all(package: str) -> None:

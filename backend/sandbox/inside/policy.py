@@ -19,6 +19,11 @@ GUARDS = [PRIVATE, GUARDED, MATCHED, CHANGED, IMPORT, IMPORT_FROM]
 MESSAGES_MAX = 5
 
 Refused = SecurityError
+#: what the name of a type is made of
+TYPE_NAMES = (
+    ast.Expression, ast.Name, ast.Attribute, ast.Subscript, ast.BinOp, ast.BitOr, ast.Constant, ast.Tuple, ast.List,
+    ast.Load,
+)  # fmt: skip
 
 _INSTEAD = {
     "eval": "write the expression itself, or ast.literal_eval for data",
@@ -40,9 +45,20 @@ def apply(tree: ast.Module) -> ast.Module:
     transformer = Policy()
     tree = transformer.visit(tree)
     if transformer.errors:
-        shown = transformer.errors[:MESSAGES_MAX]
+        shown = list(dict.fromkeys(transformer.errors))[:MESSAGES_MAX]
         raise SecurityError("\n".join(shown))
     return ast.fix_missing_locations(tree)
+
+
+def is_plain(text: str) -> bool:
+    """True for the name of a type, such as `dict[str, a.B] | None`, that the policy would let through as it stands."""
+    tree = ast.parse(text.strip(), mode="eval")
+    if not all(isinstance(node, TYPE_NAMES) for node in ast.walk(tree)):
+        return False
+    before = ast.dump(tree)
+    transformer = Policy()
+    after = transformer.visit(tree)
+    return not transformer.errors and ast.dump(after) == before
 
 
 def _call(name: str, args: list[ast.expr], at: ast.expr | ast.stmt) -> ast.Call:

@@ -36,6 +36,20 @@ def describe_error(error: BaseException) -> str:
     return cut(text.rstrip(), ERROR_MAX_CHARS)
 
 
+def user_trace(error: BaseException, limit: int | None = None) -> traceback.TracebackException:
+    """What the traceback module would say of an error, without any frame that is not the user's."""
+    trace = traceback.TracebackException(type(error), error, error.__traceback__)
+    pending: list[traceback.TracebackException | None] = [trace]
+    while pending:
+        part = pending.pop()
+        if part is None:
+            continue
+        frames = [f for f in part.stack if f.filename == FILENAME]
+        part.stack[:] = frames if limit is None else frames[:limit] if limit >= 0 else frames[limit:]
+        pending += [part.__cause__, part.__context__, *(part.exceptions or ())]
+    return trace
+
+
 def _user_lines(trace: TracebackType | None) -> list[str]:
     frames = [f for f in traceback.extract_tb(trace) if f.filename == FILENAME]
     if len(frames) <= FRAMES_MAX:

@@ -31,6 +31,7 @@ class Outcome:
 def run(request: Request) -> Outcome:
     """Run it; every error, exit and exhaustion of the code ends up in the outcome."""
     outcome = Outcome()
+    streams = sys.stdout, sys.stderr
     table = FileTable(request.files)
     main = ModuleType("__main__")
     space: dict[str, Any] = main.__dict__
@@ -45,9 +46,12 @@ def run(request: Request) -> Outcome:
         exec(code, space)  # noqa: S102 - the purpose of this process
         if VALUE_NAME in space:
             _note_value(outcome, space[VALUE_NAME])
+        sys.stdout, sys.stderr = streams  # what follows is not the code's own
     except SystemExit as stop:
+        sys.stdout, sys.stderr = streams
         _note_exit(outcome, stop)
     except BaseException as error:  # noqa: BLE001 - the code's own errors, KeyboardInterrupt and all
+        sys.stdout, sys.stderr = streams
         _note_error(outcome, error, space)
     _note_files(outcome, table)
     return outcome

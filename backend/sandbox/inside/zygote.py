@@ -186,6 +186,6 @@ def _forget_the_host() -> None:
     """Nothing of the environment and no path of the server stays in sight."""
     os.environ.clear()
     sys.path[:] = []
-    sys.argv[:] = [""]
+    sys.argv[:] = ["<code>"]
     sys.path_importer_cache.clear()
     sys.executable = sys.prefix = sys.exec_prefix = sys.base_prefix = sys.base_exec_prefix = ""
