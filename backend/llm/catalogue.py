@@ -12,6 +12,7 @@ from .anthropic import Anthropic
 from .facts import ModelFacts, ModelTable
 from .fallback import FallbackProvider, Link
 from .lessons import QuirkMemory
+from .offered import OfferedModels
 from .offline import OfflineProvider
 from .openai_compat import OpenAICompatible
 from .probe import try_model
@@ -27,8 +28,8 @@ KINDS = ("openai", "anthropic", "offline", "scripted")
 class ProviderConfig:
     """One provider as it is set up. `kind` is one of KINDS.
 
-    `models` are offered; the first is the default. Any other name is passed through, unless `options` has
-    `only_listed`. Further options: `headers`, `query`, `key_header`, `parameters` (sent with every request),
+    `models` are offered; the first is the default; without names it is what the server lists. Any other name
+    is passed through, unless `options` has `only_listed`. Further options: `headers`, `query`, `key_header`, `parameters` (sent with every request),
     `thinking` (how it is switched, see openai_compat.THINKING), `fallback` (names of models that answer when
     this provider fails; each a name or {model, max_tokens, temperature}), `context_window`, `images`,
     `script` (a file, for the kind "scripted").
@@ -74,6 +75,7 @@ class Catalogue:
         self.memory = self.settings.memory or QuirkMemory()
         self._lock = threading.Lock()
         self._offline = OfflineProvider()
+        self._offered = OfferedModels()
         self._configs: dict[str, ProviderConfig] = {}
         self._providers: dict[str, LLMProvider] = {}
         self._chains: dict[str, FallbackProvider] = {}
@@ -92,6 +94,7 @@ class Catalogue:
             kept = {i: p for i, p in self._providers.items() if old.get(i) == self._configs.get(i)}
             gone = [p for i, p in self._providers.items() if i not in kept]
             self._providers = kept
+            self._offered.forget({i for i in {**old, **self._configs} if old.get(i) != self._configs.get(i)})
         _close(gone)
 
     @property
@@ -109,7 +112,7 @@ class Catalogue:
         """The model that answers when none is named."""
         if self.settings.default_model:
             return self.settings.default_model
-        return next((f"{c.id}/{c.models[0]}" for c in self._configs.values() if c.models), OFFLINE)
+        return next((f"{c.id}/{names[0]}" for c in self._snapshot() if (names := self._names(c))), OFFLINE)
 
     def resolve(self, model: str | None) -> Resolved:
         """Who answers for a name: "provider/model", a model on a provider's list, or any name at the first provider.
@@ -128,7 +131,7 @@ class Catalogue:
         return Resolved(provider, name, facts.context_window, facts.images, config.id)
 
     def _find(self, wanted: str) -> tuple[ProviderConfig, str]:
-        configs = list(self._configs.values())
+        configs = self._snapshot()
         for config in configs:
             if wanted in config.models:
                 return config, wanted
@@ -141,9 +144,19 @@ class Catalogue:
             raise NotFound(
                 f"There is no model {wanted!r}: no provider is set up.", suggestion="Add one in the settings."
             )
-        if name not in config.models and (config.options.get("only_listed") or not name):
+        if not name or (config.options.get("only_listed") and name not in self._names(config)):
             raise NotFound(f"The model {wanted!r} is not offered here.")
         return config, name
+
+    def _snapshot(self) -> list[ProviderConfig]:
+        return list(self._configs.values())
+
+    def _names(self, config: ProviderConfig) -> tuple[str, ...]:
+        """The models that a provider offers: those it is set up with, or else those that its server lists."""
+        if config.models or config.kind != "openai":
+            return config.models
+        provider = self._provider(config)
+        return self._offered.names(config.id, provider.list_models) if isinstance(provider, OpenAICompatible) else ()
 
     def _facts(self, config: ProviderConfig, model: str) -> ModelFacts:
         facts = self._table.facts(model)
@@ -215,9 +228,9 @@ class Catalogue:
         default = self.default_model()
         rows = [
             self._row(config, name, default)
-            for config in self._configs.values()
+            for config in self._snapshot()
             if config.kind != OFFLINE
-            for name in config.models
+            for name in self._names(config)
         ]
         return [*rows, self._row(_OFFLINE_CONFIG, OFFLINE, default)]
 
@@ -250,6 +263,7 @@ class Catalogue:
     def test(self, config: ProviderConfig, model: str | None = None) -> dict[str, Any]:
         """A test call with a configuration, saved or not: `{ok,model,text,latency_ms,error,code,suggestion}`."""
         provider = self.build(config)
+        self._offered.forget({config.id})  # who tests wants to know how things are now
         try:
             return try_model(provider, model or (config.models[0] if config.models else ""))
         finally:

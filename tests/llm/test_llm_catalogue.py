@@ -280,19 +280,21 @@ def test_cancel_ends_a_script() -> None:
     assert caught.value.partial_text == "one"
 
 
-def test_a_provider_without_names_offers_what_its_server_lists(server: ModelServer, opened: list[Catalogue]) -> None:
-    server.models = ["text-embedding-3-small", "whisper-1", "big", "small"]
-    catalogue = Catalogue([config(server, models=())])
+def test_a_provider_without_names_offers_what_its_server_lists(
+    model_server: ModelServer, opened: list[Catalogue]
+) -> None:
+    model_server.models = ["text-embedding-3-small", "whisper-1", "big", "small"]
+    catalogue = Catalogue([config(model_server, models=())])
     opened.append(catalogue)
     assert [m["id"] for m in catalogue.models()] == ["one/big", "one/small", "offline"]
     assert (catalogue.default_model(), catalogue.resolve(None).model) == ("one/big", "big")
 
 
 def test_a_server_that_cannot_be_asked_offers_nothing_until_it_answers(
-    server: ModelServer, opened: list[Catalogue]
+    model_server: ModelServer, opened: list[Catalogue]
 ) -> None:
     catalogue = Catalogue([config(models=())])
     opened.append(catalogue)
     assert [m["id"] for m in catalogue.models()] == ["offline"]
-    catalogue.reload([config(server, models=())])
+    catalogue.reload([config(model_server, models=())])
     assert catalogue.models()[0]["provider_id"] == "one"
