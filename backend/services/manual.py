@@ -7,14 +7,15 @@ from typing import Any
 
 from sqlalchemy import func, insert, select, update
 
-from ..agent.pairing import unknown_outcome
 from ..agent.types import CallRecord, Event, Record, RunRecord, RunStatus, StepRecord
 from ..cancel import CancelToken
 from ..errors import ToolError, UnknownTool
 from ..ids import iso_now, new_id, utc_now
-from ..models import Run, RunEvent, ToolCall, ToolSetting
+from ..models import Run, RunEvent, ToolSetting
 from ..stores import rows
 from .projects import get_project
+from .running import resuming
+from .running.proving import Scene, end_open
 from .runtime import Runtime
 
 JsonObject = dict[str, Any]
@@ -60,19 +61,18 @@ def execute(runtime: Runtime, user_id: str, asked: HandRun) -> JsonObject:
 def recover(runtime: Runtime) -> int:
     """At start, when this process alone has the instance: hand runs that a crash cut off are ended; returns how many.
 
-    A call that was executing is told as unknown, never run again.
+    A call that was executing is proved done or not by the files, else told as unknown; it is never run again.
     """
     with runtime.db.read() as session:
-        cut_off = session.scalars(select(Run.id).where(Run.kind == "manual", Run.status == "running")).all()
-        open_calls = session.scalars(
-            select(ToolCall).where(ToolCall.run_id.in_(cut_off), ToolCall.status == "executing")
-        ).all()
-    for row in open_calls:
-        result = unknown_outcome(row.name)
-        call = {**row.call, "status": "unknown", "success": False, "result": result, "finished_at": iso_now()}
-        _Recorder(runtime, row.run_id, row.name).call_finished(call, None)
-    for run_id in cut_off:
-        _Recorder(runtime, run_id, "").end(None)
+        cut_off = session.scalars(select(Run).where(Run.kind == "manual", Run.status == "running")).all()
+        left = {run.id: resuming.load(session, run).calls for run in cut_off}
+    for run in cut_off:
+        recorder = _Recorder(runtime, run.id, "")
+        call: JsonObject | None = None
+        for record in end_open(runtime, Scene(run.id, run.project_id, run.owner_id), left[run.id]):
+            call = record.call
+            recorder.call_finished(call, None)
+        recorder.end(call)
     return len(cut_off)
 
 
