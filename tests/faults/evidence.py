@@ -116,6 +116,8 @@ class Evidence:
             if run["kind"] != "chat":
                 continue
             mine = answers[run["id"]]
+            if not mine and run["status"] == "cancelled" and not any(texts(self.events[run["id"]]).values()):
+                continue  # stopped before anything was said
             if len(mine) != 1 or mine[0]["parent_id"] != run["message_id"]:
                 self._say(f"run {run['id']} has {len(mine)} answers")
                 continue
@@ -147,7 +149,8 @@ class Evidence:
             self._check_write(call, folder, lines)
 
     def _check_write(self, call: sqlite3.Row, folder: Path, lines: Counter[str]) -> None:
-        if call["name"] != "file_write" or call["status"] == OPEN:
+        abandoned = json.loads(call["call"])["degraded"] == "abandoned"  # it says itself that it may take effect
+        if call["name"] != "file_write" or call["status"] == OPEN or abandoned:
             return
         wanted = arguments_of(json.loads(call["call"]))
         done = call["status"] == DONE
