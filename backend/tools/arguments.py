@@ -76,7 +76,7 @@ def _too_deep() -> InvalidArguments:
 
 
 def _repaired(text: str) -> JsonObject | None:
-    if "{" not in text:
+    if "{" not in text or _holds_two(text):
         return None
     for read in (ast.literal_eval, json_repair.loads):
         try:
@@ -86,6 +86,16 @@ def _repaired(text: str) -> JsonObject | None:
         if isinstance(value, dict) and all(isinstance(key, str) for key in value) and _is_json(value):
             return value
     return None
+
+
+def _holds_two(text: str) -> bool:
+    """Two objects one after the other: two calls in one, and no one knows which was meant."""
+    text = text.lstrip()
+    try:
+        end = _decoder.raw_decode(text)[1]
+    except (ValueError, RecursionError):
+        return False
+    return text[end:].lstrip(" \t\r\n,;")[:1] == "{"
 
 
 def _is_json(value: JsonObject) -> bool:

@@ -12,7 +12,7 @@ from .calls import Call, request_parts, stamp
 from .checks import check_allowed, check_call, find_plan, json_text
 from .context import CallContext
 from .core import JsonObject, RetryPolicy, ToolRegistry
-from .failures import describe, failure
+from .failures import as_error, describe, failure
 from .group import Group
 from .memory import Memory
 from .outcomes import outcome_of_failure, outcome_of_value
@@ -151,8 +151,8 @@ class Batch:
         began = perf_counter()
         try:
             value = plan.handler(plan.handed_over(call.arguments, call.id, context.values))
-        except Exception as error:  # noqa: BLE001 - the tool boundary
-            failed = error
+        except BaseException as fault:  # noqa: BLE001 - the tool boundary
+            failed = as_error(fault)
         call.execution_time = perf_counter() - began
         return self.settle(call, value, failed)
 
@@ -237,20 +237,15 @@ class Batch:
         plan = call.plan
         if plan is None:
             raise RuntimeError("a call without a plan was executed")
-        limit = plan.limit or self._kit.result_limit
-        if error is None:
-            call.outcome = outcome_of_value(value, plan.definition, call.arguments, limit)
-        else:
-            if plan.cancel_argument is not None and self._context.is_cancelled():
-                error = ToolCancelled(f"The run was cancelled while {plan.definition.name!r} worked; it was stopped.")
-            told = self._described(call, plan, error)
-            call.outcome = outcome_of_failure(told, plan.definition, limit)
+        if error is not None and plan.cancel_argument is not None and self._context.is_cancelled():
+            error = ToolCancelled(f"The run was cancelled while {plan.definition.name!r} worked; it was stopped.")
+        outcome = call.outcome = self._outcome(call, plan, value, error)
         if plan.writes and call.attempts:
             self._wrote()
-            if call.outcome.success:
+            if outcome.success:
                 self._context.state.wrote(call.key[:2])
-        if not call.outcome.success and not isinstance(error, NEVER_DEGRADED):
-            wait = self._after_failure(call, plan, call.outcome)
+        if not outcome.success and not isinstance(error, NEVER_DEGRADED):
+            wait = self._after_failure(call, plan, outcome)
             if wait is not None:
                 call.outcome = None
                 return wait
@@ -260,6 +255,15 @@ class Batch:
             self._kit.memory.keep(call, plan, self._context, self._kit.lifetime)
         self._finish(call)
         return None
+
+    def _outcome(self, call: Call, plan: Plan, value: Any, error: Exception | None) -> Outcome:
+        limit = plan.limit or self._kit.result_limit
+        if error is None:
+            try:
+                return outcome_of_value(value, plan.definition, call.arguments, limit)
+            except Exception as fault:  # noqa: BLE001 - a tool's own classes, which fail while they are written out
+                error = ToolError(f"The tool's result cannot be written as JSON ({type(fault).__name__}).")
+        return outcome_of_failure(self._described(call, plan, error), plan.definition, limit)
 
     def adopt(self, call: Call, outcome: Outcome) -> None:
         """See Host: an equal call elsewhere has ended."""

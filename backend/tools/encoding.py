@@ -1,4 +1,4 @@
-"""JSON text, written by the standard library's own encoder without the detour that `json.dumps` takes."""
+"""Values as text: JSON by the standard library's own encoder without the detour of `json.dumps`, and `str` that never fails."""
 
 import json
 import json.encoder
@@ -26,3 +26,11 @@ def fast_encoder(*, sort_keys: bool, default: Callable[[Any], Any] | None = None
         return join(write(value, 0))
 
     return encode
+
+
+def text_of(value: Any) -> str:
+    """`str(value)`, also of an object that cannot tell."""
+    try:
+        return str(value)
+    except Exception:  # noqa: BLE001 - a tool's own class
+        return f"(a {type(value).__name__} that cannot be shown)"

@@ -1,5 +1,7 @@
 """The `@tool` decorator: turns one function into a registered tool."""
 
+import inspect
+import math
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
@@ -20,6 +22,7 @@ from .core import (
 )
 
 TOOL_NAME = re.compile(r"^[a-zA-Z0-9_-]{1,64}$")
+RISKS = ("low", "medium", "high")
 EMPTY_SCHEMA: JsonObject = {"type": "object", "properties": {}}
 NEVER_CACHED = frozenset({"execute_python", "multi_agent"})  # dice are thrown anew
 
@@ -57,7 +60,7 @@ def tool(
 ) -> Callable[[Handler], Handler]:
     """Register the decorated `function(arguments: dict) -> dict` as a tool.
 
-    Raises ValueError for a name that models do not accept and TypeError for an unknown option.
+    Raises ValueError for a name that models do not accept or a field that cannot be, TypeError for an unknown one.
     """
 
     def decorate(handler: Handler) -> Handler:
@@ -98,6 +101,7 @@ def define(
     unknown = options.keys() - ToolOptions.__annotations__.keys()
     if unknown:
         raise TypeError(f"tool {name!r}: unknown option {', '.join(sorted(unknown))}")
+    _check(name, parameters, handler, options)
     read_only = options.get("read_only", False)
     pure = options.get("pure", False)
     egress = options.get("egress", False)
@@ -126,6 +130,26 @@ def define(
         summarize=options.get("summarize"),
         unavailable=options.get("unavailable"),
     )
+
+
+def _check(name: str, parameters: Any, handler: Any, options: Mapping[str, Any]) -> None:
+    """ValueError or TypeError for what would only show when the tool runs."""
+    if not callable(handler):
+        raise TypeError(f"tool {name!r}: the decorator belongs above a function")
+    if inspect.iscoroutinefunction(handler) or inspect.isgeneratorfunction(handler):
+        raise TypeError(f"tool {name!r}: write a plain function; async functions and generators are not run")
+    if isinstance(parameters, dict) and parameters.get("type", "object") != "object":
+        raise ValueError(f"tool {name!r}: the parameters of {name!r} must be a schema of type object")
+    timeout = options.get("timeout", DEFAULT_TIMEOUT_SECONDS)
+    if isinstance(timeout, bool) or not isinstance(timeout, int | float) or not 0 < timeout < math.inf:
+        raise ValueError(f"tool {name!r}: timeout must be seconds above 0")
+    if options.get("risk", "low") not in RISKS:
+        raise ValueError(f"tool {name!r}: risk must be one of {', '.join(RISKS)}")
+    if isinstance(options.get("needs"), str) or isinstance(options.get("scopes"), str):
+        raise TypeError(f"tool {name!r}: needs and scopes are lists of names")
+    for option, kind in (("on_failure", OnFailure), ("retry", RetryPolicy)):
+        if options.get(option) is not None and not isinstance(options[option], kind):
+            raise TypeError(f"tool {name!r}: {option} must be a {kind.__name__}")
 
 
 def _schema(parameters: JsonObject | list[ToolParam] | None) -> JsonObject:

@@ -9,10 +9,12 @@ from ..errors import (
     SsrfViolation,
     ToolCancelled,
     ToolDenied,
+    ToolError,
     ToolTimeout,
     WorkspaceViolation,
 )
 from .core import JsonObject
+from .encoding import text_of
 from .runstate import VIOLATIONS_ESCALATED, RunState
 
 MAX_MESSAGE_CHARACTERS = 2_000
@@ -38,6 +40,15 @@ def describe(error: Exception, tool_name: str, state: RunState) -> JsonObject:
         retryable=retryable,
         suggestion=RETRY_ADVICE if retryable else GENERAL_ADVICE,
     )
+
+
+def as_error(fault: BaseException) -> Exception:
+    """The fault as an error of the tool: only an interrupt and an exit signal are more than that."""
+    if isinstance(fault, Exception):
+        return fault
+    if isinstance(fault, KeyboardInterrupt | SystemExit):
+        raise fault
+    return ToolError(f"{type(fault).__name__}: {text_of(fault) or 'no further detail'}")
 
 
 def failure(tool_name: str, error: str, **fields: Any) -> JsonObject:
@@ -91,6 +102,6 @@ def _message(error: Exception) -> str:
         name = f": {Path(str(error.filename)).name}" if error.filename is not None else ""
         text = f"{error.strerror}{name}"
     else:
-        text = str(error) or "no further detail"
+        text = text_of(error) or "no further detail"
     text = ABSOLUTE_PATH.sub(r"…/\1", text)  # no path of the server reaches the model
     return text if len(text) <= MAX_MESSAGE_CHARACTERS else text[:MAX_MESSAGE_CHARACTERS] + "…"

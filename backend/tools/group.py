@@ -11,10 +11,12 @@ from ..errors import ToolCancelled, ToolTimeout
 from .calls import Call, stamp
 from .context import CallContext
 from .core import JsonObject
+from .failures import as_error
 from .plans import Plan
 from .pool import Job, WorkerPool
 from .results import Outcome
 
+ABANDONED = "abandoned"  # in a CALL's `degraded`: it was given up, and may still take effect
 CANCEL_GRACE_SECONDS = 1.0  # what can be interrupted may still tell how it ended
 POLL_SECONDS = 0.05  # only for cancel signals that cannot call back
 
@@ -165,12 +167,11 @@ class Group:
         if attempt.job is None and not attempt.plan.inline:
             self._take_landed(attempt)
             return
-        if attempt.error is not None and not isinstance(attempt.error, Exception):
-            raise attempt.error  # an interrupt or exit signal is no tool error
+        error = None if attempt.error is None else as_error(attempt.error)
         call.execution_time += attempt.ended - attempt.started
         if call.attempts == 1:
             call.queued_ms = int((attempt.started - self._accepted) * 1000)
-        self._settle(call, attempt.value, attempt.error)
+        self._settle(call, attempt.value, error)
 
     def _take_landed(self, attempt: Attempt) -> None:
         if attempt.landed is None:
@@ -209,6 +210,8 @@ class Group:
         name, writes = attempt.plan.definition.name, attempt.plan.writes
         check = "It may still take effect: check before you repeat it." if writes else None
         if self._stopping:
+            if attempt.token is None:
+                attempt.call.degraded = ABANDONED
             started = "was stopped" if attempt.token else "could not be interrupted and was given up"
             return ToolCancelled(f"The run was cancelled while {name!r} worked; it {started}.", suggestion=check)
         limit = f"{attempt.plan.definition.timeout:g} s"
@@ -236,7 +239,9 @@ class Group:
         for attempt in self._active:
             if attempt.token is not None:
                 attempt.token.set()
-            attempt.deadline = min(attempt.deadline, now + CANCEL_GRACE_SECONDS if attempt.token else now)
+            # A write is nearly always done within the grace: better to know its outcome than to guess.
+            grace = CANCEL_GRACE_SECONDS if attempt.token or attempt.plan.writes else 0.0
+            attempt.deadline = min(attempt.deadline, now + grace)
 
     def _give_up(self) -> None:
         for attempt in self._active:

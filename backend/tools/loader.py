@@ -3,6 +3,7 @@
 import hashlib
 import importlib.util
 import os
+import re
 import stat
 import sys
 import traceback
@@ -15,11 +16,14 @@ from typing import Any
 
 from ..errors import ToolError
 from .core import JsonObject, ToolDefinition
+from .encoding import text_of
 from .factory import collecting
 from .validation import ArgumentSchema
 
 MAX_REASON_CHARACTERS = 300
 MODULE_PREFIX = "nanoclaw_instance_tools_"
+MIN_SECRET_CHARACTERS = 4
+SECRET_NAME = re.compile(r"secret|passw|token|credential|(?:^|_|api)key", re.IGNORECASE)
 OTHERS_MAY_WRITE = stat.S_IWGRP | stat.S_IWOTH
 
 
@@ -135,10 +139,24 @@ def _refuse_if_others_write(path: Path) -> None:
     state = path.lstat()
     if stat.S_ISLNK(state.st_mode):
         raise _Refused("is a link: put the file itself here")
+    if not (stat.S_ISREG(state.st_mode) or stat.S_ISDIR(state.st_mode)):
+        raise _Refused("is no file")  # a pipe would be waited for
     if state.st_mode & OTHERS_MAY_WRITE:
         raise _Refused("other users of this machine can write it: run chmod go-w on it first")
     if state.st_uid not in (0, os.geteuid()):
         raise _Refused("belongs to another user of this machine")
+
+
+def _without_secrets(text: str, error: BaseException, path: Path) -> str:
+    """The text without the values of variables, of the file or the environment, whose names tell that they are secret."""
+    named = list(os.environ.items())
+    for frame, _ in traceback.walk_tb(error.__traceback__):
+        if frame.f_code.co_filename == str(path):
+            named += [*frame.f_globals.items(), *frame.f_locals.items()]
+    for name, value in named:
+        if isinstance(value, str) and len(value) >= MIN_SECRET_CHARACTERS and SECRET_NAME.search(str(name)):
+            text = text.replace(value, "…")
+    return text
 
 
 def _explained(path: Path, error: BaseException) -> LoadError:
@@ -146,6 +164,6 @@ def _explained(path: Path, error: BaseException) -> LoadError:
     if isinstance(error, SyntaxError) and error.filename == str(path):
         return LoadError(path.name, f"SyntaxError: {error.msg}", error.lineno)
     lines = [frame.lineno for frame in traceback.extract_tb(error.__traceback__) if frame.filename == str(path)]
-    text = " ".join(str(error).replace(str(path.parent), "…").split())
+    text = " ".join(_without_secrets(text_of(error), error, path).replace(str(path.parent), "…").split())
     reason = f"{type(error).__name__}: {text}"[:MAX_REASON_CHARACTERS] if text else type(error).__name__
     return LoadError(path.name, reason, lines[-1] if lines else None)

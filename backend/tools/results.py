@@ -9,7 +9,7 @@ from datetime import date, datetime
 from typing import Any
 
 from .core import JsonObject, ToolResult
-from .encoding import fast_encoder
+from .encoding import fast_encoder, text_of
 
 RESULT_LIMIT_CHARACTERS = 16_000
 MAX_DEPTH = 150
@@ -127,13 +127,13 @@ def _clean_other(value: Any, path: tuple[int, ...]) -> Any:
         return value.isoformat()
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         return {f.name: clean(getattr(value, f.name), path) for f in dataclasses.fields(value)}
-    return clean_text(str(value))
+    return clean_text(text_of(value))
 
 
 def _clean_key(key: Any) -> str:
     if key is None or isinstance(key, bool):
         return json.dumps(key)
-    return clean_text(key if isinstance(key, str) else str(key))
+    return clean_text(key if isinstance(key, str) else text_of(key))
 
 
 def _clean_bytes(data: bytes) -> str:

@@ -36,6 +36,7 @@ class ArgumentSchema:
         self.open = bool(extra) or "patternProperties" in self.schema
         self._defaults = [(k, v["default"]) for k, v in self.properties.items() if _is_object(v) and "default" in v]
         self._integers = tuple(k for k, v in self.properties.items() if _is_object(v) and v.get("type") == "integer")
+        self._deep = any(_has_inner(spec, 0) for spec in self.properties.values())
         self._may_wrap = bool(self.names) and "arguments" not in self.names
         self._is_valid = _compile(self.schema).is_valid
         self._iter_errors = _compile(self.schema).iter_errors
@@ -57,6 +58,8 @@ class ArgumentSchema:
         for name, default in self._defaults:
             if name not in arguments:
                 arguments[name] = _fresh(default)
+        if self._deep:
+            arguments = _completed(arguments, self.schema, 0)
         return arguments
 
     def _refusal(self, arguments: JsonObject) -> InvalidArguments:
@@ -81,6 +84,35 @@ class ArgumentSchema:
             for name, spec in self.properties.items()
         ]
         return "Arguments of this tool: " + ", ".join(parts) + "."
+
+
+def _has_inner(schema: Any, depth: int) -> bool:
+    """Whether something below the first level has a default, or may be a whole number written as 3.0."""
+    if not isinstance(schema, dict) or depth > MAX_CAST_DEPTH:
+        return False
+    inner = [*_inner(schema).values(), schema.get("items")]
+    found = [one for one in inner if isinstance(one, dict)]
+    return any(one.get("type") == "integer" or "default" in one or _has_inner(one, depth + 1) for one in found)
+
+
+def _inner(schema: JsonObject) -> JsonObject:
+    properties = schema.get("properties")
+    return properties if isinstance(properties, dict) else {}
+
+
+def _completed(value: Any, schema: Any, depth: int) -> Any:
+    """Valid arguments with the defaults of inner objects, and 3.0 as 3 where an integer is asked for."""
+    if not isinstance(schema, dict) or depth > MAX_CAST_DEPTH:
+        return value
+    if isinstance(value, float) and schema.get("type") == "integer":
+        return int(value)
+    if isinstance(value, list) and isinstance(schema.get("items"), dict):
+        return [_completed(item, schema["items"], depth + 1) for item in value]
+    inner = _inner(schema)
+    if not isinstance(value, dict) or not inner:
+        return value
+    missing = {k: _fresh(v["default"]) for k, v in inner.items() if k not in value and _is_object(v) and "default" in v}
+    return {k: _completed(v, inner.get(k), depth + 1) for k, v in {**value, **missing}.items()}
 
 
 def _compile(schema: JsonObject) -> Any:
@@ -214,7 +246,8 @@ def _describe(error: Any, arguments: JsonObject) -> list[tuple[str, str]]:
 
 
 def _choices(value: Any, options: list[Any]) -> str:
-    near = difflib.get_close_matches(str(value)[:SHOWN_CHARACTERS], [str(option) for option in options], 1)
+    known = {str(option).casefold(): str(option) for option in options}
+    near = [known[name] for name in difflib.get_close_matches(str(value)[:SHOWN_CHARACTERS].casefold(), known, 1)]
     hint = f" (did you mean {near[0]}?)" if near else ""
     return f"{_shown(value)} is not one of {', '.join(str(option) for option in options[:MAX_CHOICES_SHOWN])}{hint}"
 
