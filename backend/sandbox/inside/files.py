@@ -163,19 +163,20 @@ class FileTable:
         binary, kind = "b" in mode, mode.replace("b", "").replace("t", "")
         if kind[:1] not in _MODES or kind.strip("rwax+"):
             raise ValueError(f"invalid mode: {mode!r}")
-        raw = self._open_raw(name, kind)
+        raw = self._open_raw(name, kind, file)
         if binary:
             return raw
-        text = io.TextIOWrapper(raw, encoding or "utf-8", errors, newline)
+        text: Any = io.TextIOWrapper(raw, encoding or "utf-8", errors, newline)
+        text.mode = mode
         if isinstance(raw, _Written):
             raw._text = text
         return text
 
-    def _open_raw(self, name: str, kind: str) -> BinaryIO:
+    def _open_raw(self, name: str, kind: str, asked: Any) -> BinaryIO:
         before = self.content(name)
         if kind.startswith("r"):
             if before is None:
-                raise FileNotFoundError(errno.ENOENT, f"No such file; {self._what_there_is()}", name)
+                raise self._missing(asked)
             if "+" not in kind:
                 return _Read(name, before)
         if kind.startswith("x") and before is not None:
@@ -192,9 +193,17 @@ class FileTable:
         self._out[name] = written = _Written(self, name, before, kind)
         return written
 
-    def _what_there_is(self) -> str:
+    def _missing(self, asked: Any) -> FileNotFoundError:
+        """Python's own words, which code may print; the traceback adds what there is."""
         names = self.names()
-        return f"there are {', '.join(names)}" if names else "no file was handed in: name it in the tool's `files`"
+        there = (
+            f"There are: {', '.join(names)}."
+            if names
+            else "There is no file: no file was handed in; name it in the tool's `files`."
+        )
+        error = FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), asked)
+        error.add_note(there)
+        return error
 
     def names(self) -> list[str]:
         """Every file there is, sorted."""

@@ -153,6 +153,11 @@ UNMATCHED = names.GUARDED | names.INSPECTION
 class _Formatter(string.Formatter):
     """str.format whose field names go through the guard."""
 
+    def get_value(self, key: int | str, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
+        if isinstance(key, int) and key >= len(args):
+            raise IndexError(f"Replacement index {key} out of range for positional args tuple")
+        return super().get_value(key, args, kwargs)
+
     def get_field(self, field_name: str, args: Sequence[Any], kwargs: Mapping[str, Any]) -> tuple[Any, Any]:
         first, rest = _split_field(field_name)
         value = self.get_value(first, args, kwargs)

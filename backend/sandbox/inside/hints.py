@@ -112,7 +112,8 @@ class DispatchMethod(functools.singledispatchmethod):  # type: ignore[type-arg]
 
 # ---------------------------------------------------------------- inspect
 def _getmembers(thing: Any, predicate: Any = None) -> list[tuple[str, Any]]:
-    found = ((name, guards.get_attribute(thing, name, None)) for name in guards.directory(thing))
+    seen = (name for name in guards.directory(thing) if name not in names.GUARDED)
+    found = ((name, guards.get_attribute(thing, name, None)) for name in seen)
     return [(name, value) for name, value in found if predicate is None or predicate(value)]
 
 

@@ -14,7 +14,6 @@ from .files import FileTable
 
 _views: dict[str, Any] = {}
 _loaded: dict[str, types.ModuleType] = {}
-profile = "light"
 
 
 class View:
@@ -40,8 +39,6 @@ class View:
 # ---------------------------------------------------------------- before the walls
 def load(wanted: str) -> list[str]:
     """Import and warm up everything of a profile (`light` or `heavy`); returns the names that code may import."""
-    global profile
-    profile = wanted
     for name in modules.HIDDEN:
         importlib.import_module(name)
     for name in modules.ALLOWED:
@@ -150,7 +147,9 @@ def view(name: str) -> Any:
     if name not in _loaded and any(other.startswith(name + ".") for other in _loaded):
         return View(name, _parts(name))
     if name not in _loaded:
-        raise ModuleNotFoundError(modules.why_not(name, available(), profile))
+        error = ModuleNotFoundError(f"No module named {name!r}", name=name)
+        error.add_note(modules.why_not(name, available()))
+        raise error
     if name not in _views:
         _views[name] = _make_view(name, _loaded[name])
     return _views[name]

@@ -112,7 +112,6 @@ EXPLICIT: dict[str, Iterable[str]] = {
 }  # fmt: skip
 LEFT_OUT = {
     "typing": frozenset({"get_type_hints", "ForwardRef", "evaluate_forward_ref"}),
-    "dataclasses": frozenset({"make_dataclass"}),
     "base64": frozenset({"main", "test", "encode", "decode"}),
     "time": frozenset({"tzset", "clock_settime", "clock_settime_ns"}),
     "pandas": frozenset({"read_pickle", "eval", "read_sql", "read_sql_query", "read_sql_table", "HDFStore"}),
@@ -159,12 +158,12 @@ _INSTEAD = {
 }
 
 
-def why_not(name: str, available: list[str], profile: str) -> str:
-    """The message for a module that cannot be imported."""
+def why_not(name: str, available: list[str]) -> str:
+    """What a traceback adds when a module cannot be imported."""
     top = name.partition(".")[0]
     way = _INSTEAD.get(top)
-    hint = f" Instead: {way}." if way else ""
-    return f"No module named {name!r} here.{hint} Available: {', '.join(available)}."
+    hint = f"Instead: {way}. " if way else ""
+    return f"{hint}Available: {', '.join(available)}."
 
 
 # ---------------------------------------------------------------- lazy work, done before the walls

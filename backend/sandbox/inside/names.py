@@ -55,8 +55,8 @@ INSPECTION = INSPECT_ATTRIBUTES | {"gi_frame", "gi_yieldfrom", "co_consts", "co_
 
 
 def is_special(name: str) -> bool:
-    """A dunder."""
-    return name.startswith("__") and name.endswith("__")
+    """A dunder; `__` alone is only a name that nobody needs."""
+    return name.startswith("__") and name.endswith("__") and bool(name.strip("_"))
 
 
 def is_private(name: str) -> bool:

@@ -72,7 +72,7 @@ class Policy(RestrictingNodeTransformer):
 
     def check_name(self, node: ast.AST, name: str | None, allow_magic_methods: bool = False) -> None:
         """Any name but the special ones."""
-        if name is None or not name.startswith("__") or not name.endswith("__"):
+        if name is None or not names.is_special(name):
             return
         if name not in names.VARIABLES and not (allow_magic_methods and name in names.METHODS):
             self.error(node, f"The name {name!r} is not available here: {_INSTEAD.get(name, 'choose another name')}.")
@@ -90,7 +90,9 @@ class Policy(RestrictingNodeTransformer):
     def visit_Name(self, node: ast.Name) -> Any:
         """A variable."""
         if isinstance(node.ctx, ast.Load) and node.id in _INSTEAD:
-            self.error(node, f"{node.id}() is not available here: {_INSTEAD[node.id]}.")
+            shown = node.id if node.id in ("__file__", "__builtins__") else f"{node.id}()"
+            self.error(node, f"{shown} is not available here: {_INSTEAD[node.id]}.")
+            return node
         self.check_name(node, node.id, allow_magic_methods=isinstance(node.ctx, ast.Load))
         return node
 

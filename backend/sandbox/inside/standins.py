@@ -82,11 +82,15 @@ def _dataclass(cls: Any = None, /, **options: Any) -> Any:
 
     def make(kind: Any) -> Any:
         fields = inspect.get_annotations(kind)
-        if not all(isinstance(f, str) and f.isidentifier() for f in fields) or issubclass(kind, str):
+        if not all(type(f) is str and f.isidentifier() for f in fields) or issubclass(kind, str):
             raise guards.SecurityError("A dataclass needs plain field names, and str is no base for it here.")
         return dataclasses.dataclass(kind, **options)
 
     return make if cls is None else make(cls)
+
+
+def _make_dataclass(*_: Any, **__: Any) -> Any:
+    raise guards.SecurityError("make_dataclass is not available here: write a class with @dataclass.")
 
 
 def _show(*_: Any, **__: Any) -> None:
@@ -123,7 +127,7 @@ REPLACED: dict[str, dict[str, Any]] = {
         "singledispatch": hints.singledispatch,
     },
     "operator": {"attrgetter": guards.attrgetter, "methodcaller": guards.methodcaller},
-    "dataclasses": {"dataclass": _dataclass},
+    "dataclasses": {"dataclass": _dataclass, "make_dataclass": _make_dataclass},
     "io": {"open": _open},
     "codecs": {"open": _open},
     "typing": {"get_type_hints": hints.get_type_hints, "get_origin": hints.get_origin},
