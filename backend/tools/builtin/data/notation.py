@@ -44,6 +44,11 @@ WORDS: tuple[tuple[str, str], ...] = (
     (r"\b(?:raised )?to the (\d{1,9})(?:st|nd|rd|th)?(?: power)?\b", r"^(\1)"),
     (r"\b(?:divided by|over)\b|除以", "/"),
     (r"\b(?:multiplied by|times)\b|乘以|乘上|乘", "*"),
+    (r"\babsolute value(?: of)?\b|的?绝对值(?=\d)", " abs "),
+    (r"\bnatural log(?:arithm)?(?: of)?\b", " ln "),
+    (r"\b(sin|cos|tan)(?:e|ine|gent)(?: of)?\b", r" \1 "),
+    (r"(?<=[\d)]) ?factorial\b", "!"),
+    (r"\bnegative (?=[\d(])", "-"),
     (r"\b(?:double|twice)\b", "2 *"),
     (r"\btriple\b", "3 *"),
     (r"\bplus\b|加上|加", "+"),
@@ -56,7 +61,7 @@ WORDS: tuple[tuple[str, str], ...] = (
     (r"(?<=[\d)])\s*的\s*(\(?[\d.]+(?:\*10\))?%)", r" * \1"),
     (r"(?<=\d)\s*的\s*(?=\()", " * "),
     (r"\b(?:degrees?|deg)\b(?!\s*\()|°|度", " ° "),
-    (r"\b(\d{1,20}) and (\(\d{1,6}/\d{1,6}\))", r"(\1+\2)"),
+    (r"\b(\d{1,20}) and (\(\d{1,6}/\d{1,6}\)|\d{1,3}/\d{1,4}(?![\d./]))", r"(\1+\2)"),
     (r"\b(?:math|np|numpy|cmath)\.", ""),
     (r"\b(\d{1,9}) choose (\d{1,9})\b|(?<![\w.])(\d{1,9})c(\d{1,9})\b", r"comb(\1\3, \2\4)"),
     (r"\blog_(2|10)(?= ?\()", r"log\1"),
@@ -77,14 +82,32 @@ PHRASES: tuple[tuple[str, str], ...] = (
     (rf"{_N} more than {_N}", r"(\2) + (\1)"),
     (rf"{_N} (?:less|fewer) than {_N}", r"(\2) - (\1)"),
     (rf"\bremainder of {_N} (?:divided by|/) {_N}", r"(\1) mod (\2)"),
-    (rf"\bsum of {_N} and {_N}", r"(\1) + (\2)"),
-    (rf"\bproduct of {_N} and {_N}", r"(\1) * (\2)"),
+    (rf"\b(?:square|second power) of {_N}", r"(\1)^2"),
+    (rf"\bcube of {_N}", r"(\1)^3"),
+    (rf"{_N}\s*占\s*{_N}\s*的?100分之(?:几|多少)|{_N}是{_N}的100分之(?:几|多少)", r"(\1\3) / (\2\4) * 100"),
+    (rf"比{_N}多{_N}\s*%", r"(\1) * (1 + (\2) / 100)"),
+    (rf"比{_N}少{_N}\s*%", r"(\1) * (1 - (\2) / 100)"),
+    (rf"{_N}\s*(?:增加|增长|上涨|涨|提高)了?{_N}\s*%", r"(\1) * (1 + (\2) / 100)"),
+    (rf"{_N}\s*(?:减少|下降|下跌|跌|降低|降)了?{_N}\s*%", r"(\1) * (1 - (\2) / 100)"),
+    (rf"{_N}[和与跟]{_N}的和", r"(\1) + (\2)"),
+    (rf"{_N}[和与跟]{_N}的差", r"(\1) - (\2)"),
+    (rf"{_N}[和与跟]{_N}的(?:乘?积)", r"(\1) * (\2)"),
     (rf"\bdifference (?:of|between) {_N} and {_N}", r"(\1) - (\2)"),
     (rf"\b(?:increase|raise) {_N} by {_N}\s*%", r"(\1) * (1 + (\2) / 100)"),
     (rf"\b(?:decrease|reduce|lower) {_N} by {_N}\s*%", r"(\1) * (1 - (\2) / 100)"),
     (rf"{_N} (?:increased|raised) by {_N}\s*%", r"(\1) * (1 + (\2) / 100)"),
     (rf"{_N} (?:decreased|reduced) by {_N}\s*%", r"(\1) * (1 - (\2) / 100)"),
 )  # fmt: skip
+
+_ITEM = r"-?\d{1,40}(?:\.\d{1,40})?"
+LISTED = re.compile(  # the sum of 1, 2 and 3
+    r"\b(sum|product|average|mean|median|maximum|minimum|max|min|largest|smallest|gcd|lcm|greatest common divisor"
+    rf"|least common multiple) of ({_ITEM}(?:(?:,? and |, |,(?!\d{{3}}\b)){_ITEM}){{1,50}})(?!,?\d)"
+)
+LIST_NAMES = {
+    "product": "prod", "maximum": "max", "largest": "max", "minimum": "min", "smallest": "min",
+    "greatest common divisor": "gcd", "least common multiple": "lcm",
+}  # fmt: skip
 
 Kind = Literal["number", "name", "sign", "end"]
 
@@ -115,6 +138,7 @@ def normalised(expression: str) -> str:
     text = PERCENT.sub("%", re.sub(r"\bthe (?!power\b|\d)", "", text))
     text = without_currency(numerals(text))
     if len(text) <= MAX_PHRASE_CHARACTERS:
+        text = LISTED.sub(_listed, text)
         for pattern, put in PHRASES:
             text = re.sub(pattern, put, text)
     for pattern, put in WORDS:
@@ -122,6 +146,11 @@ def normalised(expression: str) -> str:
     if not text.strip():
         raise CannotCalculate("The expression is empty.", suggestion='Give something to calculate, e.g. "2 + 3 * 4".')
     return text
+
+
+def _listed(match: "re.Match[str]") -> str:
+    items = re.sub(r",? and |, ", ",", match[2])
+    return f"{LIST_NAMES.get(match[1], match[1])}({items})"
 
 
 def _plain_letter(letter: str) -> str:

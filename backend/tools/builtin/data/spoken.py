@@ -28,8 +28,11 @@ EN_TENS = {word: 10 * number for number, word in enumerate(
     ["twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety"], 2)}  # fmt: skip
 EN_SCALES = {"thousand": 10**3, "million": 10**6, "billion": 10**9, "trillion": 10**12}
 _EN = "|".join((*EN_SMALL, *EN_TENS, "hundred", *EN_SCALES))
+_AND = (
+    f"(?:{'|'.join(f'(?<={word})' for word in ('hundred', *EN_SCALES))})"  # one hundred and five, but not: two and five
+)
 EN_NUMBER = re.compile(
-    rf"(?<!\d )\b(?:an? (?=hundred|thousand|million|billion|trillion))?(?:{_EN})(?:(?:-| and | )(?:{_EN}))*"
+    rf"(?<!\d )\b(?:an? (?=hundred|thousand|million|billion|trillion))?(?:{_EN})(?:(?:-| |{_AND} and )(?:{_EN}))*"
     rf"(?: point(?: (?:{'|'.join(EN_SMALL)}))+)?\b"
 )
 SCALED = re.compile(
@@ -41,9 +44,12 @@ PARTS = {"half": 2, "halve": 2, "third": 3, "quarter": 4, "fourth": 4, "fifth": 
 PART = re.compile(rf"(?<![\w.])(an? |\d{{1,6}} )?({'|'.join(PARTS)})s?\b(?: of a\b)?")
 
 _V = r"(\d{1,20}(?:\.\d{1,20})?)"
-DISCOUNT = re.compile(rf"(?P<value>(?<=[\d)%])\s*)?(?:元|块钱?)?(?:的|打了?)?\s*{_V}折(?P<after>\s*(?=[\d(]))?")
+DISCOUNT = re.compile(
+    rf"(?P<value>(?<=[\d)%])\s*)?(?:元|块钱?)?(?:的|打了?)?\s*{_V}折(?:之?后)?(?P<after>\s*(?=[\d(]))?"
+)
 CHINESE: tuple[tuple[str, str], ...] = (
     (rf"100分之\s*{_V}", r"\1%"),
+    (rf"1000分之\s*{_V}", r"(\1/1000)"),
     (rf"{_V}分之\s*{_V}", r"(\2/\1)"),
     (rf"{_V}成(?!\w)", r"(\1*10)%"),
     (r"(?<=[\d)])\s*的?\s*1半", " * 0.5"),
