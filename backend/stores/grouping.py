@@ -1,9 +1,13 @@
 """Writes what one run records into its rows and its log: under its lease, numbered, neighbouring deltas as one."""
 
-from collections.abc import Sequence
+import sqlite3
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from functools import lru_cache
+from typing import cast
 
 from sqlalchemy import Connection, Executable, bindparam, delete, insert, select, update
+from sqlalchemy.exc import DBAPIError, OperationalError
 
 from ..agent.ports import Tell
 from ..agent.types import Event, RunRecord
@@ -15,6 +19,8 @@ from .batches import Batch
 
 DELTAS = ("text.delta", "reasoning.delta")
 KEPT_MARK = "fallback:"
+SQLITE_FENCE = "UPDATE runs SET last_seq = last_seq + ? WHERE id = ? AND lease_epoch = ? RETURNING last_seq"
+SQLITE_ADD_EVENTS = "INSERT INTO run_events (run_id, seq, type, data) VALUES (?, ?, ?, ?)"
 SETTINGS = Base.metadata.tables["settings"]
 
 
@@ -30,7 +36,7 @@ def write_run(connection: Connection, batches: list[Batch]) -> Told:
     merged = [(batch, _merge(batch.events)) for batch in _merge_batches(batches)]
     epoch = batches[0].epoch
     count = sum(len(events) for _, events in merged)
-    last = connection.execute(_fence(), {"run": batches[0].run_id, "epoch": epoch, "events": count}).scalar()
+    last = _take_numbers(connection, batches[0].run_id, epoch, count)
     if last is None or any(batch.epoch != epoch for batch in batches):
         for batch in batches:
             batch.error = LeaseLost("Another worker has taken this run over.")
@@ -80,13 +86,15 @@ def _mark(batch: Batch) -> str:
 
 def add_events(connection: Connection, told: Told) -> None:
     """Append numbered events to the logs: one statement for all runs of a transaction."""
-    values = [
-        {"run_id": event.run_id, "seq": event.seq, "type": event.type, "data": event.text}
-        for _, events in told
-        for event in events
-    ]
-    if values:
-        connection.execute(_add_events(), values)
+    values = [(event.run_id, event.seq, event.type, event.text) for _, events in told for event in events]
+    if not values:
+        return
+    if (driver := _sqlite(connection)) is not None:
+        with _as_ours():
+            driver.executemany(SQLITE_ADD_EVENTS, values)
+    else:
+        names = ("run_id", "seq", "type", "data")
+        connection.execute(_add_events(), [dict(zip(names, row, strict=True)) for row in values])
 
 
 def not_entered(connection: Connection, batches: list[Batch]) -> list[Batch]:
@@ -98,6 +106,35 @@ def not_entered(connection: Connection, batches: list[Batch]) -> list[Batch]:
 def forget_marks(connection: Connection) -> None:
     """The fallback log is gone: nobody will ask any more what of it is entered."""
     connection.execute(delete(SETTINGS).where(SETTINGS.c.key.startswith(KEPT_MARK, autoescape=True)))
+
+
+def _take_numbers(connection: Connection, run_id: str, epoch: int, count: int) -> int | None:
+    """The run's last number after so many more events; None if its lease is another's by now."""
+    if (driver := _sqlite(connection)) is None:
+        values = {"run": run_id, "epoch": epoch, "events": count}
+        number: int | None = connection.execute(_fence(), values).scalar()
+        return number
+    with _as_ours():
+        row = driver.execute(SQLITE_FENCE, (count, run_id, epoch)).fetchone()
+    return row[0] if row else None
+
+
+def _sqlite(connection: Connection) -> sqlite3.Connection | None:
+    """The driver's own connection: what is done 20 times a second for each run passes SQLAlchemy by, at a tenth of the cost."""
+    if connection.dialect.name != "sqlite":
+        return None
+    return cast(sqlite3.Connection, connection.connection.driver_connection)
+
+
+@contextmanager
+def _as_ours() -> Iterator[None]:
+    """The driver's errors as SQLAlchemy has them."""
+    try:
+        yield
+    except sqlite3.OperationalError as fault:
+        raise OperationalError("the events of runs", None, fault) from fault
+    except sqlite3.Error as fault:
+        raise DBAPIError("the events of runs", None, fault) from fault
 
 
 @lru_cache

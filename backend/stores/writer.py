@@ -294,7 +294,10 @@ class RunWriter:
         """A batch that nobody waited for has failed: its run hears of it now, and what has happened since is kept."""
         if self._failed and (error := self._failed.pop(batch.run_id, None)):
             if isinstance(error, StorageError):
-                self._keep([batch])
+                # Whoever is told that a piece of text could not be recorded does not count it as said.
+                batch.events = [event for event in batch.events if event.type not in grouping.DELTAS]
+                if batch.events or batch.rows:
+                    self._keep([batch])
             raise error
 
 

@@ -13,10 +13,14 @@ READ_SECONDS = 15.0
 
 @dataclass
 class Seen:
-    """The frames of one run that one viewer got: `(id, event, data)` as text, in the order they came."""
+    """The frames of one run that one viewer got: `(id, event, data)` as text, in the order they came.
+
+    What came again with the same bytes is counted once.
+    """
 
     run_id: str
     frames: list[tuple[int, str, str]] = field(default_factory=list)
+    known: set[int] = field(default_factory=set)
     ended: threading.Event = field(default_factory=threading.Event)
 
 
@@ -66,6 +70,9 @@ class Viewer:
         fields = dict(line.split(": ", 1) for line in lines if not line.startswith(":") and ": " in line)
         if "data" not in fields:
             return
-        self.seen.frames.append((int(fields["id"]), fields["event"], fields["data"]))
+        frame = (int(fields["id"]), fields["event"], fields["data"])
+        if hash(frame) not in self.seen.known:
+            self.seen.known.add(hash(frame))
+            self.seen.frames.append(frame)
         if fields["event"] == "run.finished":
             self.seen.ended.set()
