@@ -1,5 +1,6 @@
 """The settings of one installation: read from the environment and `instance/nanoclaw.env`, checked, and passed on."""
 
+import json
 import os
 import re
 from collections.abc import Mapping, MutableMapping
@@ -11,6 +12,8 @@ from .errors import InvalidInput
 
 ROOT = Path(__file__).resolve().parent.parent
 SECRETS = ("NANOCLAW_ADMIN_TOKEN", "NANOCLAW_SECRET_KEY", "OPENAI_API_KEY")
+# A pipe that `run.py` leaves open: secrets come through it, not through the environment.
+SECRETS_DESCRIPTOR = "NANOCLAW_SECRETS_FD"
 SIZE = re.compile(r"^(\d+(?:\.\d+)?)\s*([KMGT]?)B?$", re.IGNORECASE)
 SIZE_UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
 SANDBOX_LEVELS = ("strict", "kernel", "policy", "off")
@@ -54,7 +57,8 @@ class Settings:
 def load(environ: MutableMapping[str, str], **overrides: Any) -> Settings:
     """Read settings; secrets are taken out of `environ`. Raises InvalidInput naming every wrong one."""
     instance = Path(environ.get("NANOCLAW_INSTANCE") or ROOT / "instance").expanduser().absolute()
-    values = {**read_env_file(instance / "nanoclaw.env"), **{k: v for k, v in environ.items() if v != ""}}
+    given = {**environ, **_handed_over(environ)}
+    values = {**read_env_file(instance / "nanoclaw.env"), **{k: v for k, v in given.items() if v != ""}}
     reader = _Reader(values)
     settings = Settings(
         instance=instance,
@@ -87,6 +91,16 @@ def load(environ: MutableMapping[str, str], **overrides: Any) -> Settings:
     for name in SECRETS:
         environ.pop(name, None)
     return settings
+
+
+def _handed_over(environ: MutableMapping[str, str]) -> dict[str, str]:
+    """The secrets that `run.py` sent through a pipe; they can be read once."""
+    number = environ.pop(SECRETS_DESCRIPTOR, "")
+    if not number.isdigit():
+        return {}
+    with open(int(number), "rb") as pipe:
+        secrets = json.loads(pipe.read() or b"{}")
+    return {name: str(secrets[name]) for name in SECRETS if name in secrets}
 
 
 def read_env_file(path: Path) -> dict[str, str]:

@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from backend import settings
+from backend.bootstrap.handover import without_secrets
 from backend.errors import InvalidInput
 
 
@@ -39,3 +40,11 @@ def test_secrets_leave_the_environment_and_the_printed_settings(tmp_path: Path) 
     assert got.openai_api_key == "sk-hidden"
     assert set(environ) == {"NANOCLAW_INSTANCE"}
     assert "hidden" not in repr(got)
+
+
+def test_secrets_come_through_a_pipe_and_stand_in_no_environment(tmp_path: Path) -> None:
+    environ = {"NANOCLAW_INSTANCE": str(tmp_path), "OPENAI_API_KEY": "sk-hidden", "PATH": "/bin"}
+    given = without_secrets(environ)
+    assert "sk-hidden" not in repr(given)
+    assert settings.load(given).openai_api_key == "sk-hidden"
+    assert set(given) == {"NANOCLAW_INSTANCE", "PATH"}

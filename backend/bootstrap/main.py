@@ -7,6 +7,7 @@ import threading
 from collections.abc import Callable
 
 from . import environment, frontend
+from .handover import without_secrets
 from .report import SetupError, say, step
 
 HELP = """usage: python3 run.py [command] [options]
@@ -100,5 +101,5 @@ def _hand_over(command: str, rest: list[str]) -> int:
     path = os.pathsep.join(p for p in (str(environment.ROOT), os.environ.get("PYTHONPATH", "")) if p)
     env = {**os.environ, "PYTHONPATH": path}
     if os.name != "nt":
-        os.execve(argv[0], argv, env)  # noqa: S606 - the same process, the same signals
+        os.execve(argv[0], argv, without_secrets(env))  # noqa: S606 - the same process, the same signals
     return subprocess.run(argv, env=env, check=False).returncode  # noqa: S603
