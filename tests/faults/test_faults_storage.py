@@ -5,6 +5,7 @@ import resource
 import shutil
 import sqlite3
 import subprocess
+import tempfile
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import closing
@@ -70,17 +71,22 @@ def check_end(server: Server, run_id: str, viewer: Viewer) -> None:
 
 
 @pytest.fixture
-def disk(tmp_path: Path) -> Iterator[Path]:
-    """A small file system of its own; skipped where it cannot be had."""
-    folder = tmp_path / "disk"
-    folder.mkdir()
+def disk() -> Iterator[Path]:
+    """A small file system of its own; skipped where it cannot be had.
+
+    Not below pytest's folders: if the tests are killed it stays, and must not be in their way.
+    """
+    folder = Path(tempfile.mkdtemp(prefix="nanoclaw-disk-"))
     if os.name != "posix" or shutil.which("mount") is None or os.geteuid() != 0:
+        folder.rmdir()
         pytest.skip("a small file system can only be mounted by root")
     mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=20m", "tmpfs", str(folder)], capture_output=True)
     if mounted.returncode:
+        folder.rmdir()
         pytest.skip(f"a file system cannot be mounted here: {mounted.stderr.decode().strip()}")
     yield folder
     subprocess.run(["umount", "-l", str(folder)], check=True)
+    folder.rmdir()
 
 
 @pytest.fixture
