@@ -30,6 +30,7 @@ def test_a_task_runs_to_its_end(make_instance: Make, task: Task, model: ModelSer
     run = finished(instance, task(instance, "6*7?"))
     assert (run.status, run.output, run.step_count) == ("completed", "42", 2)
     assert run.lease_owner is None
+    assert run.model == "m"
 
 
 def test_cancel_of_a_waiting_run_ends_it_without_a_model(make_instance: Make, task: Task, model: ModelServer) -> None:

@@ -54,8 +54,15 @@ class Execution:
 
     def _run(self, lease: Lease, store: StateStore, cancelled: CancelToken) -> RunOutcome:
         assembled = assemble(self.runtime, lease.run_id, lease.again)
+        self._name_model(lease, assembled.spec.model)
         core = AgentCore(assembled.provider, self.runtime.executor, store, self.events)
         return core.run(assembled.spec, cancelled)
+
+    def _name_model(self, lease: Lease, model: str) -> None:
+        """A run that asked for no model tells which one answers it."""
+        with self.runtime.db.write() as session:
+            unnamed = Run.id == lease.run_id, Run.lease_epoch == lease.epoch, Run.model == ""
+            session.execute(update(Run).where(*unnamed).values(model=model))
 
     def _place(self, run_id: str) -> tuple[str, str | None]:
         with self.runtime.db.read() as session:
