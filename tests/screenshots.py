@@ -112,7 +112,7 @@ def prepared() -> Iterator[tuple[Server, dict[str, str]]]:
                     "conversation": f"/p/{project}/c/{conversation}",
                     "projects": "/projects",
                     "project": f"/p/{project}",
-                    "files": f"/p/{project}/files?path=report.md",
+                    "files": f"/p/{project}/files?file=report.md",
                     "runs": f"/p/{project}/runs",
                     "trace": f"/p/{project}/runs/{run}",
                     "tools": "/tools",

@@ -106,6 +106,13 @@ def wait_until(page: Any, expression: str) -> None:
     page.evaluate(look)
 
 
+def settled(page: Any) -> None:
+    """Wait until a page shows what it has: nothing is loading any more, and two frames have passed."""
+    page.get_by_role("main").wait_for()
+    wait_until(page, "!document.querySelector('main .skeleton, main [aria-busy=true], main .spinner')")
+    page.evaluate("() => new Promise(done => requestAnimationFrame(() => requestAnimationFrame(() => done())))")
+
+
 def _own(url: str, server: Server) -> bool:
     return url.startswith((server.url, "data:", "blob:"))
 
@@ -122,4 +129,5 @@ def open_page(browser: Any, browser_sessions: dict[Path, Any]) -> Iterator[Opene
     opener = Opener(browser, browser_sessions)
     yield opener
     opener.close()
-    assert opener.troubles == []
+    if opener.troubles:
+        pytest.fail("the page had troubles:\n" + "\n".join(opener.troubles))
