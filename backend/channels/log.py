@@ -3,6 +3,7 @@
 import threading
 from collections import deque
 from collections.abc import Generator, Iterable, Iterator, Sequence
+from itertools import chain
 from typing import Any, Generic, NamedTuple, TypeVar
 
 from sqlalchemy import select
@@ -131,28 +132,37 @@ class EventLog:
 
     def subscribe(self, run_id: str, after: int = 0) -> Iterator[LoggedEvent | None]:
         """Every event after `after`, in order, then live; None is a heartbeat. Ends after the final event."""
+        for events in self.batches(run_id, after):
+            if events is None:
+                yield None
+            else:
+                yield from events
+
+    def batches(self, run_id: str, after: int = 0) -> Generator[list[LoggedEvent] | None, None, None]:
+        """The same as lists of what is there at once, so that a viewer who is behind costs few writes."""
         mailbox = self._bus.join(run_id)
         try:
-            last = after
             if self._ended_by(run_id, after):
                 return
-            gap = True  # the rows come first
+            last = after
+            for page in self._rows(run_id, last):  # the rows come first
+                yield page
+                last = page[-1].seq
+                if page[-1].type == FINAL:
+                    return
             while True:
-                items: Iterable[LoggedEvent]
-                closed = False
-                if gap:
-                    items, gap = self._rows(run_id, last), False
-                else:
-                    batch, gap, closed = mailbox.take(HEARTBEAT_SECONDS)
-                    fresh = [event for event in batch if event.seq > last]
-                    items = _unbroken(fresh, last)
-                    gap = gap or len(items) < len(fresh)
-                    if not (batch or gap or closed):
-                        yield None
-                for event in items:
-                    last = event.seq
-                    yield event
-                    if event.type == FINAL:
+                batch, gap, closed = mailbox.take(HEARTBEAT_SECONDS)
+                fresh = [event for event in batch if event.seq > last]
+                items = _unbroken(fresh, last)
+                pages: Iterable[list[LoggedEvent]] = [items] if items else []
+                if gap or len(items) < len(fresh):
+                    pages = chain(pages, self._rows(run_id, items[-1].seq if items else last))
+                elif not (batch or closed):
+                    yield None
+                for page in pages:
+                    yield page
+                    last = page[-1].seq
+                    if page[-1].type == FINAL:
                         return
                 if closed:
                     return
@@ -172,7 +182,8 @@ class EventLog:
         """How many streams are open."""
         return self._bus.readers()
 
-    def _rows(self, run_id: str, after: int) -> Iterator[LoggedEvent]:
+    def _rows(self, run_id: str, after: int) -> Iterator[list[LoggedEvent]]:
+        """Pages of the log; none is empty."""
         while True:
             query = (
                 select(RunEvent.seq, RunEvent.type, RunEvent.data)
@@ -182,7 +193,8 @@ class EventLog:
             )
             with self._db.read() as session:
                 page = [LoggedEvent(row.seq, row.type, row.data) for row in session.execute(query)]
-            yield from page
+            if page:
+                yield page
             if len(page) < PAGE_EVENTS:
                 return
             after = page[-1].seq

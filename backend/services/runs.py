@@ -170,13 +170,13 @@ def open_result(runtime: Runtime, user_id: str, run_id: str, call_id: str) -> Bi
 
 
 # ---------------------------------------------------------------- watching
-def watch(runtime: Runtime, user_id: str, run_id: str, after: int) -> Iterator[LoggedEvent | None] | None:
-    """The run's events after `after`; None when it has ended and there are no more. Raises NotFound."""
+def watch(runtime: Runtime, user_id: str, run_id: str, after: int) -> Iterator[list[LoggedEvent] | None] | None:
+    """The run's events after `after`, in lists of what is there at once; None when it has ended and there are no more. Raises NotFound."""
     with runtime.db.read() as session:
         run = get_run(session, user_id, run_id)
         if run.status not in ACTIVE and run.last_seq <= after:
             return None
-    return runtime.events.subscribe(run_id, after)
+    return runtime.events.batches(run_id, after)
 
 
 def may_watch(runtime: Runtime, user_id: str, run_id: str) -> bool:
