@@ -8,7 +8,8 @@ import { kindOf } from '@/lib/fileKind'
 export function useFolder(projectId: MaybeRefOrGetter<string | null>, path: MaybeRefOrGetter<string>) {
   const query = useInfiniteQuery({
     queryKey: computed(() => keys.fileList(toValue(projectId) ?? '', toValue(path))),
-    queryFn: ({ pageParam }) => files.listFiles(toValue(projectId)!, toValue(path), pageParam),
+    // By the key, not by the refs: this may run later, for another reader of the same folder, when they say otherwise.
+    queryFn: ({ pageParam, queryKey: [, project, , folder] }) => files.listFiles(project, folder, pageParam),
     initialPageParam: undefined as string | undefined,
     getNextPageParam: (page) => page.next_cursor ?? undefined,
     enabled: () => Boolean(toValue(projectId)),
@@ -24,7 +25,7 @@ export function useFolder(projectId: MaybeRefOrGetter<string | null>, path: Mayb
 export function useFileText(projectId: MaybeRefOrGetter<string>, path: MaybeRefOrGetter<string>) {
   return useQuery({
     queryKey: computed(() => keys.fileContent(toValue(projectId), toValue(path))),
-    queryFn: ({ signal }) => files.readText(toValue(projectId), toValue(path), signal),
+    queryFn: ({ signal, queryKey: [, project, , file] }) => files.readText(project, file, signal),
     enabled: () => !['image', 'binary'].includes(kindOf(toValue(path))),
   })
 }
