@@ -5,6 +5,9 @@ import { useDrafts } from '@/stores/drafts'
 import { useChat } from './useChat'
 import { useUploads } from './useUploads'
 
+/** What the server takes as one message. */
+export const MAX_MESSAGE_CHARS = 400_000
+
 /** What is being written: text, files, the draft that keeps both, and sending. */
 export function createComposer() {
   const chat = useChat()
@@ -34,7 +37,7 @@ export function createComposer() {
   watch([text, attachments], () => drafts.save(place.value, { text: text.value, attachments: attachments.value }))
 
   const empty = computed(() => !text.value.trim())
-  const blocked = computed(() => (connection.offline ? 'offline' : uploads.busy.value ? 'uploading' : null))
+  const blocked = computed(() => (connection.offline ? 'offline' : uploads.busy.value ? 'uploading' : text.value.trim().length > MAX_MESSAGE_CHARS ? 'tooLong' : null))
   const canSend = computed(() => !empty.value && !blocked.value)
   const tokens = computed(() => estimateTokens(text.value))
 
