@@ -2,6 +2,8 @@
 export const formatNumber = (value: number, locale: string): string => new Intl.NumberFormat(locale).format(value)
 
 export function formatSize(bytes: number, locale: string): string {
+  // "21 byte" is how the short form reads; its narrow one is "21B". Plain "21 B" it is.
+  if (bytes < 1000) return `${formatNumber(bytes, locale)} B`
   const units = ['byte', 'kilobyte', 'megabyte', 'gigabyte'] as const
   let size = bytes
   let unit = 0
