@@ -156,16 +156,22 @@ def _welcome(settings: Settings, link: str, browser: bool) -> None:
 
 
 def _wait_ready(settings: Settings) -> bool:
-    url = f"http://{_shown(settings.host)}:{settings.port}/healthz"
-    opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
+    url = f"http://{_shown(settings.host)}:{settings.port}"
     deadline = time.monotonic() + READY_SECONDS
     while time.monotonic() < deadline:
-        try:
-            with opener.open(url, timeout=1):
-                return True
-        except OSError:
-            time.sleep(0.02)
+        if _answers(url):
+            return True
+        time.sleep(0.02)
     return False
+
+
+def _answers(url: str) -> bool:
+    opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
+    try:
+        with opener.open(f"{url}/healthz", timeout=1):
+            return True
+    except OSError:
+        return False
 
 
 def _has_screen() -> bool:
@@ -198,6 +204,8 @@ def _link(_options: argparse.Namespace) -> int:
     if not url or not (settings.instance / "nanoclaw.db").exists():
         raise InvalidInput("NanoClaw has not been started here yet.", suggestion="Start it: python3 run.py")
     print(f"{url}/auth/{_login_code(settings)}")
+    if not _answers(url):
+        say("NanoClaw is not running there: start it first (python3 run.py), which prints a link of its own.")
     return 0
 
 

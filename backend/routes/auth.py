@@ -24,7 +24,7 @@ def mode() -> Response:
 @bp.get("/auth/<code>")
 @operation("Sign in by a one-time link", returns={303: None, 401: "text/html"}, errors=(429,), public=True)
 def by_link(code: str) -> Response:
-    """303 to the app with a session cookie; a used or old code is told on a page."""
+    """303 to the app with a session cookie; a used or old code is told on a page to who is not signed in."""
     from .pages import message_page
 
     if request.method == "HEAD":  # whoever only looks whether a link works must not use it up
@@ -32,6 +32,8 @@ def by_link(code: str) -> Response:
     try:
         secret = _redeem(code)
     except NotSignedIn as e:
+        if g.identity is not None:  # an old link, opened by who is in already
+            return Response(status=303, headers={"Location": "/"})
         return message_page("This link no longer signs in", f"{e.message} {e.suggestion}", 401)
     response = Response(status=303, headers={"Location": "/"})
     _set_cookie(response, secret)

@@ -101,7 +101,8 @@ def checked_model(model: type[BaseModel], values: Any) -> BaseModel:
         errors: dict[str, list[str]] = {}
         for problem in e.errors(include_url=False, include_context=False, include_input=False):
             errors.setdefault(".".join(map(str, problem["loc"])) or "body", []).append(problem["msg"])
-        raise InvalidInput("Some fields are not right.", errors) from e
+        field, texts = next(iter(errors.items()))
+        raise InvalidInput(f"Some fields are not right. {field}: {texts[0]}.", errors) from e
 
 
 def json_body() -> Any:

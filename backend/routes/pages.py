@@ -1,5 +1,6 @@
 """The web app's files: hashed ones for ever, the page itself anew each time; and plain pages of our own."""
 
+import re
 from html import escape
 from pathlib import Path
 
@@ -58,14 +59,15 @@ def _index() -> Response:
 
 
 def message_page(title: str, text: str, status: int) -> Response:
-    """A plain page; `text` is shown as it is."""
+    """A plain page; `text` is shown as it is, but for what stands in backticks: a command to copy."""
+    words = re.sub("`([^`]+)`", r"<code>\1</code>", str(escape(text)))
     body = (
         '<!doctype html><html lang="en"><head><meta charset="utf-8">'
         '<meta name="viewport" content="width=device-width, initial-scale=1">'
         f"<title>{escape(title)} – NanoClaw</title>"
         f'<style nonce="{csp_nonce()}">body{{font:1rem/1.6 system-ui,sans-serif;max-width:40rem;margin:15vh auto;'
         "padding:0 1rem;color-scheme:light dark}</style></head>"
-        f"<body><h1>{escape(title)}</h1><p>{escape(text)}</p></body></html>"
+        f"<body><h1>{escape(title)}</h1><p>{words}</p></body></html>"
     )
     response = Response(body, status, mimetype="text/html")
     response.headers["Cache-Control"] = "no-store"

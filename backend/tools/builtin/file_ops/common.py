@@ -35,8 +35,8 @@ def workspace_of(arguments: JsonObject) -> Workspace:
     project_id = arguments.get("project_id")
     if not project_id:
         raise NoProject(
-            "File tools work in a project, and this conversation has none.",
-            suggestion="Ask the user to open a project, or to move this conversation into one.",
+            "File tools work in a project, and none is chosen here.",
+            suggestion="Move this conversation into a project (in its menu: Move to project), or start one there.",
         )
     workspace: Workspace = get_service("workspaces").open(
         project_id,
