@@ -24,6 +24,7 @@ STEP = regex.compile(
 PLAIN_KEY = regex.compile(r"[^.\[\]\"'/\s$]+")
 QUERY_SIGNS = regex.compile(r"[*?@&|(){}`,:<>=!]|\.\.|^\s*$|\[\]")
 JMESPATH_HELP = "Numbers in a condition stand in backticks, texts in quotes: a[?price > `6` && name == 'x'].b"
+QUOTED_VALUE = regex.compile(r"[=<>]\s*\"")
 SYNTAX_ERRORS = (jmespath.exceptions.ParseError, jmespath.exceptions.EmptyExpressionError)
 MISSING = object()
 
@@ -46,6 +47,8 @@ def query(value: Any, path: str) -> tuple[Any, list[str]]:
         raise InvalidArguments("The path cannot be worked out on this value.") from None
     if too_many_nodes(found):
         raise InvalidArguments("The path gives far more than it was given; ask for less.")
+    if not found and QUOTED_VALUE.search(path):
+        notes.append("In JMESPath \"x\" names a key; a text to compare with stands in single quotes: 'x'.")
     if found is None:
         notes.append("null: the path matches nothing here, or a null.")
     return found, notes

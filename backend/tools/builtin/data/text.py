@@ -3,6 +3,7 @@
 import base64
 import binascii
 import hashlib
+import unicodedata
 import urllib.parse
 import zlib
 from collections.abc import Callable
@@ -15,7 +16,7 @@ from ...core import JsonObject
 from ...factory import tool
 from ...results import one_line, valid_text
 from .compare import line_diff, similarity
-from .counting import count, graphemes, lines_of, stats
+from .counting import count, lines_of, reversed_text, stats
 from .patterns import MAX_MATCHES, compile_pattern, matches, replace
 
 MAX_TEXT_CHARACTERS = 10_000_000
@@ -33,9 +34,12 @@ URL = regex.compile(
     regex.IGNORECASE,
 )
 NUMBER = regex.compile(
-    r"(?<![\w.])0[xX][0-9a-fA-F]+\b|(?<![\d.,])\d{1,3}(?:\.\d{3})+,\d+(?![\d.,]\d)|(?<![\d.])(?:(?<![\p{L}\p{N}_.)])[-+−])?(?:\d{1,3}(?:,\d{3})+(?![\d])|\d+)(?:\.\d+)?(?:[eE][-+]?\d+(?!\w))?"
+    r"(?<![\w.])0(?:[xX][0-9a-fA-F]+|[bB][01]+|[oO][0-7]+)\b"
+    r"|(?<![\d.,])\d{1,3}(?:(?:\.\d{3})+,\d+|(?:\.\d{3}){2,})(?![\d.,]\d)"
+    r"|(?<!\d)(?<!\d\.)(?:(?<![\p{L}\p{N}_.)])[-+−])?(?:\d{1,3}(?:,\d{3})+(?![\d])|\d+)(?:\.\d+)?(?:[eE][-+−]?\d+(?!\w))?"
     r"|(?<![\w.])(?:[-+−])?\.\d+"
 )
+LATIN_MARKS = regex.compile(r"(\p{Latin})\p{Mn}+")
 WHOLE_MATCH = regex.compile(r"(?<!\\)(?:\\\\)*+\K\\0(?!\d)")
 DATA_URI = regex.compile(r"^\s*data:[^,]{0,200};base64,")
 EDGE = "\ufeff\u200b\u2060"  # marks that no one sees
@@ -70,17 +74,21 @@ def _dedupe_lines(text: str, arguments: JsonObject) -> JsonObject:
 
 
 def _sort_lines(text: str) -> str:
-    return "\n".join(sorted(lines_of(text), key=lambda line: (line.casefold(), line)))
+    lines = sorted(lines_of(text))
+    lines.sort(key=_without_accents)
+    return "\n".join(lines)
+
+
+def _without_accents(line: str) -> str:
+    if line.isascii():
+        return line.casefold()
+    return LATIN_MARKS.sub(r"\1", unicodedata.normalize("NFD", line)).casefold()
 
 
 def _trim(text: str) -> str:
     while (bare := text.strip().strip(EDGE)) != text:
         text = bare
     return text
-
-
-def _reverse(text: str) -> str:
-    return "".join(reversed(graphemes(text)))
 
 
 def _regex_find(text: str, arguments: JsonObject) -> JsonObject:
@@ -221,7 +229,7 @@ OPERATIONS: dict[str, Callable[[str, JsonObject], JsonObject]] = {
     "trim": _text_result(_trim),
     "dedupe_lines": _dedupe_lines,
     "sort_lines": _text_result(_sort_lines),
-    "reverse": _text_result(_reverse),
+    "reverse": _text_result(reversed_text),
     "regex_find": _regex_find,
     "regex_replace": _regex_replace,
     "extract_emails": _found(EMAIL, str),
