@@ -30,7 +30,7 @@ def _cases(name: str) -> list[object]:
 
 @pytest.mark.parametrize(("code", "stdout", "value", "error"), [*_cases("snippets.txt"), *_cases("more_snippets.txt")])
 def test_runs_as_in_plain_python(code: str, stdout: str, value: str | None, error: str | None) -> None:
-    for heavy in ("numpy", "pandas"):
+    for heavy in ("numpy", "pandas", "matplotlib"):
         if heavy in code:
             pytest.importorskip(heavy)
     result = sandbox.run(sandbox.SandboxRequest(code, files=GIVEN))

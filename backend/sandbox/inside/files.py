@@ -4,6 +4,7 @@ import builtins
 import errno
 import io
 import os
+import pathlib
 import posixpath
 import stat
 import time
@@ -176,7 +177,7 @@ class FileTable:
         before = self.content(name)
         if kind.startswith("r"):
             if before is None:
-                raise self._missing(asked)
+                raise self._missing(os.fspath(asked))
             if "+" not in kind:
                 return _Read(name, before)
         if kind.startswith("x") and before is not None:
@@ -236,7 +237,24 @@ class FileTable:
 
     def mkdir(self, path: Any, *_: Any, **__: Any) -> None:
         """os.mkdir and os.makedirs: folders are only parts of names here."""
-        self._folders.add(plain_name(os.fspath(path)))
+        name = plain_name(os.fspath(path))
+        while name not in ("", "."):
+            self._folders.add(name)
+            name = posixpath.dirname(name)
+
+    def rmdir(self, path: Any, **_: Any) -> None:
+        """os.rmdir."""
+        if self.listdir(path):
+            raise OSError(errno.ENOTEMPTY, os.strerror(errno.ENOTEMPTY), str(path))
+        self._folders.discard(plain_name(os.fspath(path)))
+
+    def touch(self, path: Any, mode: int = 0o666, exist_ok: bool = True) -> None:
+        """pathlib.Path.touch."""
+        name = plain_name(os.fspath(path))
+        if self.content(name) is None:
+            self._start(name, b"", "w").close()
+        elif not exist_ok:
+            raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), str(path))
 
     def scandir(self, path: Any = ".") -> "_Listing":
         """os.scandir."""
@@ -247,7 +265,8 @@ class FileTable:
         """os.listdir: the names directly in a folder."""
         folder = plain_name(os.fspath(path))
         prefix = "" if folder == "." else folder + "/"
-        found = {n[len(prefix) :].partition("/")[0] for n in self.names() if n.startswith(prefix)}
+        below = [n for n in (*self.names(), *self._folders) if n.startswith(prefix) and n not in (folder, "")]
+        found = {n[len(prefix) :].partition("/")[0] for n in below}
         if not found and folder != "." and folder not in self._folders:
             raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), str(path))
         return sorted(found)
@@ -286,6 +305,8 @@ class FileTable:
         os.rename = os.replace = self.rename  # type: ignore[assignment]
         os.getcwd = lambda: "/"
         os.makedirs = os.mkdir = self.mkdir  # type: ignore[assignment]
+        os.rmdir = self.rmdir
+        pathlib.Path.touch = lambda path, *args, **named: self.touch(path, *args, **named)  # type: ignore[method-assign]
 
     def _open_either(self, file: Any, mode: str = "r", *args: Any, **kwargs: Any) -> Any:
         if isinstance(file, str) and self.content(plain_name(file)) is not None and "r" in mode:

@@ -1,5 +1,7 @@
-"""os, os.path, pathlib and glob as code sees them: everything that only concerns the files in memory."""
+"""os, os.path, pathlib, glob and shutil as code sees them: all that only concerns the files in memory."""
 
+import builtins
+import contextlib
 import fnmatch
 import glob
 import os
@@ -16,7 +18,7 @@ _PATH_NAMES = words(
     "islink join lexists normcase normpath realpath relpath sep split splitext splitdrive curdir pardir extsep pathsep"
 )
 _OS_NAMES = words(
-    "listdir remove unlink getcwd makedirs mkdir rename replace scandir walk stat fspath fsdecode fsencode"
+    "listdir remove unlink getcwd makedirs mkdir rmdir rename replace scandir walk stat fspath fsdecode fsencode"
 )
 _OS_CONSTANTS = words("sep linesep name curdir pardir extsep pathsep altsep devnull")
 
@@ -40,6 +42,32 @@ def _os() -> dict[str, Any]:
     }
 
 
+# ---------------------------------------------------------------- shutil
+def _copy(source: Any, target: Any, **_: Any) -> Any:
+    """shutil.copy, copy2 and copyfile."""
+    if os.path.isdir(target):
+        target = posixpath.join(os.fspath(target), posixpath.basename(os.fspath(source)))
+    with builtins.open(source, "rb") as old, builtins.open(target, "wb") as new:
+        new.write(old.read())
+    return target
+
+
+def _move(source: Any, target: Any, **_: Any) -> Any:
+    copied = _copy(source, target)
+    os.remove(source)
+    return copied
+
+
+def _remove_tree(folder: Any, ignore_errors: bool = False, **_: Any) -> None:
+    """shutil.rmtree."""
+    with contextlib.suppress(FileNotFoundError) if ignore_errors else contextlib.nullcontext():
+        for name in os.listdir(folder):
+            path = posixpath.join(os.fspath(folder), name)
+            _remove_tree(path) if os.path.isdir(path) else os.remove(path)
+    with contextlib.suppress(FileNotFoundError):
+        os.rmdir(folder)
+
+
 _MEMBERS: dict[str, Callable[[], dict[str, Any]]] = {
     "os": _os,
     "os.path": lambda: {name: getattr(posixpath, name) for name in _PATH_NAMES},
@@ -47,5 +75,6 @@ _MEMBERS: dict[str, Callable[[], dict[str, Any]]] = {
         n: getattr(pathlib, n) for n in ("Path", "PurePath", "PurePosixPath", "PureWindowsPath", "PosixPath")
     },
     "glob": lambda: {n: getattr(glob, n) for n in ("glob", "iglob", "escape")},
+    "shutil": lambda: {**dict.fromkeys(words("copy copy2 copyfile"), _copy), "move": _move, "rmtree": _remove_tree},
     "fnmatch": lambda: {n: getattr(fnmatch, n) for n in ("fnmatch", "fnmatchcase", "filter", "translate")},
 }

@@ -78,7 +78,6 @@ def available() -> list[str]:
 # ---------------------------------------------------------------- for the code
 def namespace(table: FileTable) -> dict[str, Any]:
     """The globals of one run: built-ins and the guards."""
-    standins.bind(table)
     space = {name: getattr(builtins, name) for name in modules.BUILTINS if hasattr(builtins, name)}
     space |= {n: getattr(builtins, n) for n in dir(builtins) if isinstance(getattr(builtins, n), type) and _is_error(n)}
     space |= {

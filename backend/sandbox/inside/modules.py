@@ -29,7 +29,8 @@ HIDDEN = words(
     "encodings.gb18030 encodings.big5 encodings.utf_16 encodings.utf_8_sig encodings.idna encodings.utf_32 "
     "encodings.shift_jis encodings.punycode encodings.unicode_escape encodings.hex_codec encodings.utf_16_le "
     "encodings.utf_16_be encodings.utf_32_le encodings.charmap encodings.raw_unicode_escape encodings.rot_13 "
-    "encodings.iso8859_15 encodings.cp437 encodings.euc_kr traceback warnings linecache pathlib glob fnmatch posixpath gettext shutil "
+    "encodings.iso8859_2 encodings.iso8859_15 encodings.cp1250 encodings.cp1251 encodings.cp850 encodings.koi8_r "
+    "encodings.mac_roman encodings.euc_jp encodings.utf_7 encodings.utf_32_be encodings.cp437 encodings.euc_kr traceback warnings linecache pathlib glob fnmatch posixpath gettext shutil "
     "stringprep"
 )
 #: loaded where installed, in a second helper; each with the parts that code may name
@@ -134,7 +135,7 @@ _INSTEAD = {
         _NO_NETWORK,
     ),
     **dict.fromkeys(
-        words("subprocess shutil tempfile ctypes signal pty fcntl resource mmap platform"),
+        words("subprocess ctypes signal pty fcntl resource mmap"),
         _NO_SYSTEM,
     ),
     **dict.fromkeys(words("threading multiprocessing concurrent asyncio _thread"), _ONE_THREAD),
@@ -151,6 +152,7 @@ _INSTEAD = {
     "dateutil": "use datetime",
     **dict.fromkeys(words("unittest doctest pytest hypothesis"), "use assert"),
     **dict.fromkeys(words("cProfile profile tracemalloc line_profiler"), "use time.perf_counter"),
+    "tempfile": "every file lives in memory anyway: open a plain name, or use io.StringIO",
     **dict.fromkeys(words("bz2 lzma tarfile"), "use zlib, gzip or zipfile"),
     **dict.fromkeys(words("tqdm rich tabulate prettytable colorama termcolor"), "use print with format specs"),
     "pydantic": "use dataclasses",

@@ -10,15 +10,6 @@ from collections.abc import Callable
 from typing import Any
 
 from . import fileviews, guards, hints, speaking, zones
-from .files import FileTable
-
-_table = FileTable({})
-
-
-def bind(table: FileTable) -> None:
-    """Let the stand-ins for files see this run's table."""
-    global _table
-    _table = table
 
 
 def _space(name: str, **members: Any) -> Callable[[], Any]:
@@ -163,7 +154,7 @@ def _of_files(name: str) -> Callable[[], Any]:
 
 
 MODULES: dict[str, Callable[[], Any]] = {
-    **{name: _of_files(name) for name in ("os", "os.path", "pathlib", "glob", "fnmatch")},
+    **{name: _of_files(name) for name in ("os", "os.path", "pathlib", "glob", "fnmatch", "shutil")},
     "sys": functools.cache(speaking.system),
     "warnings": _of_members("warnings", speaking.warning_members),
     "traceback": _of_members("traceback", speaking.traceback_members),
