@@ -10,7 +10,7 @@ from ..channels.log import Changed, LoggedEvent
 from ..services import runs
 from .downloads import attachment
 from .http import nothing, operation, reply, runtime, user_id
-from .schemas import answers, requests
+from .schemas import answers, requests, run_answers
 from .sse import Frame, last_event_id, still_signed_in, stream
 
 bp = Blueprint("runs", __name__, url_prefix="/api")
@@ -18,7 +18,7 @@ EVENT_STREAM = "text/event-stream"
 
 
 @bp.get("/runs")
-@operation("List runs", query=requests.RunsQuery, returns={200: answers.page_of(answers.RunSummary)})
+@operation("List runs", query=requests.RunsQuery, returns={200: answers.page_of(run_answers.RunSummary)})
 def list_runs(query: requests.RunsQuery) -> Response:
     """Newest first."""
     wanted = runs.RunFilter(query.project_id, query.conversation_id, query.status, query.kind)
@@ -26,7 +26,7 @@ def list_runs(query: requests.RunsQuery) -> Response:
 
 
 @bp.get("/runs/<run_id>")
-@operation("One run", returns={200: answers.Run}, errors=(404,))
+@operation("One run", returns={200: run_answers.Run}, errors=(404,))
 def show_run(run_id: str) -> Response:
     """RUN."""
     return reply(runs.show_run(runtime(), user_id(), run_id))
@@ -36,7 +36,7 @@ def show_run(run_id: str) -> Response:
 @operation(
     "The steps of a run, with their calls",
     query=requests.PageQuery,
-    returns={200: answers.page_of(answers.Step)},
+    returns={200: answers.page_of(run_answers.Step)},
     errors=(404,),
 )
 def list_steps(run_id: str, query: requests.PageQuery) -> Response:
@@ -66,7 +66,7 @@ def show_events(run_id: str, query: requests.EventsQuery) -> Response:
 
 
 @bp.post("/runs/<run_id>/cancel")
-@operation("Stop a run", returns={200: answers.Receipt}, errors=(404,))
+@operation("Stop a run", returns={200: run_answers.Receipt}, errors=(404,))
 def cancel(run_id: str) -> Response:
     """Idempotent; answers what was stopped, finished and abandoned."""
     return reply(runs.cancel(runtime(), user_id(), run_id))

@@ -6,14 +6,14 @@ from ..services import runs
 from .http import operation, reply, runtime, user_id
 from .messages import run_request
 from .runs import EVENT_STREAM, run_events
-from .schemas import answers, requests
+from .schemas import requests, run_answers
 from .state import count_message
 
 bp = Blueprint("tasks", __name__, url_prefix="/api/tasks")
 
 
 @bp.post("")
-@operation("Start a task", body=requests.TaskBody, returns={202: answers.Run}, errors=(404, 429))
+@operation("Start a task", body=requests.TaskBody, returns={202: run_answers.Run}, errors=(404, 429))
 def start(body: requests.TaskBody) -> Response:
     """202 with the run, status `queued`."""
     count_message()
@@ -23,14 +23,14 @@ def start(body: requests.TaskBody) -> Response:
 
 
 @bp.get("/<task_id>")
-@operation("One task", returns={200: answers.Run}, errors=(404,))
+@operation("One task", returns={200: run_answers.Run}, errors=(404,))
 def show(task_id: str) -> Response:
     """RUN."""
     return reply(runs.show_run(runtime(), user_id(), task_id, "task"))
 
 
 @bp.get("/<task_id>/status")
-@operation("How a task stands", returns={200: answers.TaskStatus}, errors=(404,))
+@operation("How a task stands", returns={200: run_answers.TaskStatus}, errors=(404,))
 def status(task_id: str) -> Response:
     """Short, for polling."""
     return reply(runs.task_status(runtime(), user_id(), task_id))
@@ -47,7 +47,7 @@ def events(task_id: str, query: requests.EventsQuery) -> Response:
 
 
 @bp.post("/<task_id>/cancel")
-@operation("Stop a task", returns={200: answers.Receipt}, errors=(404,))
+@operation("Stop a task", returns={200: run_answers.Receipt}, errors=(404,))
 def cancel(task_id: str) -> Response:
     """Idempotent."""
     runs.show_run(runtime(), user_id(), task_id, "task")

@@ -4,7 +4,7 @@ from flask import Blueprint, Response
 
 from ..services import manual, tools
 from .http import operation, reply, runtime, user_id
-from .schemas import answers, requests
+from .schemas import answers, requests, run_answers
 
 bp = Blueprint("tools", __name__, url_prefix="/api/tools")
 
@@ -17,7 +17,7 @@ def list_tools() -> Response:
 
 
 @bp.post("/<name>/execute")
-@operation("Run a tool by hand", body=requests.ExecuteBody, returns={200: answers.Call}, errors=(404,))
+@operation("Run a tool by hand", body=requests.ExecuteBody, returns={200: run_answers.Call}, errors=(404,))
 def execute(name: str, body: requests.ExecuteBody) -> Response:
     """CALL; a tool that fails is a CALL too, with success false."""
     asked = manual.HandRun(name, body.arguments, body.project_id, body.fresh)

@@ -11,7 +11,7 @@ from werkzeug.test import TestResponse
 
 from backend.app import Instance
 from backend.errors import Unavailable
-from backend.routes.schemas import answers
+from backend.routes.schemas import answers, run_answers
 from backend.routes.sse import Frame, still_signed_in, texts
 from backend.routes.state import StreamSlots, web_state
 
@@ -58,10 +58,10 @@ def test_a_message_is_answered_live_and_the_same_afterwards(api: Api) -> None:
     half = len(seen) // 2
     assert list(events(watch(api, where, **{"Last-Event-ID": str(half)})))[-1] == seen[-1]
     run = ok(api.get(f"/api/runs/{sent['run']['id']}"))
-    answers.Run.model_validate(run)
+    run_answers.Run.model_validate(run)
     assert (run["status"], run["stop_reason"]) == ("completed", "completed")
     for step in ok(api.get(f"/api/runs/{run['id']}/steps"))["items"]:
-        answers.Step.model_validate(step)
+        run_answers.Step.model_validate(step)
     assert ok(api.get(f"/api/conversations/{conversation}"))["active_run_id"] is None
 
 
@@ -89,7 +89,7 @@ def test_a_task_runs_to_its_output(api: Api) -> None:
     task = ok(api.post("/api/tasks", {"input": "/get_weather city=Oslo"}), 202)
     assert list(events(watch(api, f"/api/tasks/{task['id']}/events")))[-1][1] == "run.finished"
     status = ok(api.get(f"/api/tasks/{task['id']}/status"))
-    answers.TaskStatus.model_validate(status)
+    run_answers.TaskStatus.model_validate(status)
     assert status["status"] == "completed"
     assert "Oslo" in status["output"]
 
@@ -98,7 +98,7 @@ def test_a_queued_run_is_cancelled_with_a_receipt_once_and_again(api: Api) -> No
     run = ok(api.post("/api/tasks", {"input": "work"}), 202)["id"]
     for _ in range(2):
         receipt = ok(api.post(f"/api/runs/{run}/cancel"))
-        answers.Receipt.model_validate(receipt)
+        run_answers.Receipt.model_validate(receipt)
         assert receipt["usage"]["total_tokens"] == 0
         assert ok(api.get(f"/api/runs/{run}"))["status"] == "cancelled"
     assert list(events(watch(api, f"/api/runs/{run}/events")))[-1][1] == "run.finished"

@@ -7,14 +7,14 @@ import pytest
 from routes_client import Api, ok, problem
 
 from backend.app import Instance
-from backend.routes.schemas import answers
+from backend.routes.schemas import answers, run_answers
 from backend.tools import ToolRegistry, tool
 from backend.tools.core import registry
 
 
 def execute(api: Api, name: str, arguments: dict[str, Any], **more: Any) -> dict[str, Any]:
     call: dict[str, Any] = ok(api.post(f"/api/tools/{name}/execute", {"arguments": arguments, **more}))
-    answers.Call.model_validate(call)
+    run_answers.Call.model_validate(call)
     return call
 
 
