@@ -16,7 +16,6 @@ PAIRS = {
 ORPHANS = ("</think>", "</thinking>", "[/THINK]", "◁/think▷", "</seed:think>")
 _TAGS = sorted({*PAIRS, *ORPHANS}, key=len, reverse=True)
 _ANY = re.compile("|".join(re.escape(tag) for tag in _TAGS))
-_LONGEST = max(len(tag) for tag in (*_TAGS, *PAIRS.values()))
 _STARTERS = frozenset(tag[0] for tag in _TAGS)
 Piece = tuple[str, str]
 

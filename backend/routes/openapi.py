@@ -18,7 +18,6 @@ JsonObject = dict[str, Any]
 REF = "#/components/schemas/{model}"
 VARIABLE = re.compile(r"<(?:[^:>]+:)?([^>]+)>")
 ALWAYS = (400, 401, 403, 500)
-UNSAFE = ("POST", "PUT", "PATCH", "DELETE")
 
 
 def document(app: Flask) -> JsonObject:

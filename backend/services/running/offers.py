@@ -9,7 +9,6 @@ from ...models import ToolSetting
 from ...tools.core import ToolDefinition, ToolRegistry
 
 DEFAULT_POLICY = {"low": "allow", "medium": "allow", "high": "ask"}
-NOT_FOR_CHILDREN = ("multi_agent",)
 
 
 def policies(session: Session, registry: ToolRegistry) -> dict[str, str]:
