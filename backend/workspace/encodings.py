@@ -80,6 +80,7 @@ class Encoding:
 
 
 UTF8 = Encoding("utf-8")
+MIN_WHOLE_CHARACTERS = 10
 
 
 def named(name: str) -> Encoding:
@@ -120,7 +121,7 @@ def detect(head: bytes, *, whole: bool) -> Encoding | None:
         return UTF8 if _control_share(head) <= MAX_CONTROL_SHARE else None
     if _control_share(head) > 0:
         return None
-    return _guess(head)
+    return UTF8 if _is_nearly_utf8(head) else _guess(head)
 
 
 def kind_of(head: bytes) -> str | None:
@@ -147,6 +148,14 @@ def _is_utf8(head: bytes, whole: bool) -> bool:
     except UnicodeDecodeError:
         return False
     return True
+
+
+def _is_nearly_utf8(head: bytes) -> bool:
+    """A few broken bytes among many whole characters: in no other encoding do those come about by chance."""
+    text = head.decode("utf-8", "replace")
+    bad = text.count("\ufffd")
+    whole = len(text) - len(text.encode("ascii", "ignore")) - bad
+    return whole >= MIN_WHOLE_CHARACTERS and bad * 10 <= whole
 
 
 def _control_share(head: bytes) -> float:

@@ -2,11 +2,13 @@
 
 import fnmatch
 import os
+import re
 import stat
 import time
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
+from functools import lru_cache
 from typing import Any, Literal
 
 from ..errors import FileMissing, FileProblem, ToolError
@@ -21,6 +23,8 @@ MAX_WALK_ENTRIES = 200_000
 MAX_WALK_SECONDS = 10.0
 MAX_WALK_DEPTH = 64
 MAX_FOLDERS_DEEP = 128
+MAX_ALTERNATIVES = 64
+BRACES = re.compile(r"\{([^{}]*,[^{}]*)\}")
 NOT_WALKED = frozenset(
     {".git", ".hg", ".svn", "node_modules", "__pycache__", ".venv", "venv", ".mypy_cache", ".ruff_cache"}
 )
@@ -211,6 +215,25 @@ def find(root: Root, path: str, pattern: str | None, bounds: Bounds) -> Iterator
 
 def matches(path: str, pattern: str) -> bool:
     """Glob match: without `/`, on the last part; else part by part, `**` for any number of folders."""
+    return any(_matches_one(path, one) for one in _alternatives(pattern))
+
+
+@lru_cache(maxsize=64)
+def _alternatives(pattern: str) -> tuple[str, ...]:
+    """`*.{py,txt}` is `*.py` and `*.txt`; braces without a comma, or too many, stand for themselves."""
+    found: list[str] = []
+    open_ones = [pattern]
+    while open_ones and len(found) + len(open_ones) <= MAX_ALTERNATIVES:
+        one = open_ones.pop()
+        braces = BRACES.search(one)
+        if braces is None:
+            found.append(one)
+        else:
+            open_ones += [one[: braces.start()] + part + one[braces.end() :] for part in braces[1].split(",")]
+    return tuple(found) if not open_ones else (pattern,)
+
+
+def _matches_one(path: str, pattern: str) -> bool:
     if "/" not in pattern and pattern != "**":
         return fnmatch.fnmatchcase(path.rsplit("/", 1)[-1], pattern)
     wanted = [part for part in pattern.split("/") if part not in ("", ".")]

@@ -30,7 +30,7 @@ def write_text(
     workspace: Workspace, path: str, content: str, encoding: str | None = None, append: bool = False
 ) -> TextWritten:
     """Write text, byte for byte but for the encoding: the one asked for, else the file's own, else UTF-8."""
-    found = _encoding_now(workspace, path)
+    found = _encoding_now(workspace, path, may_be_binary=not append or bool(encoding))
     if append:
         chosen = _for_append(path, content, encoding, found)
         data = encoded(content, chosen, path)
@@ -63,8 +63,8 @@ class _Now:
     plain: bool
 
 
-def _encoding_now(workspace: Workspace, path: str) -> _Now | None:
-    """The encoding of the file as it is; None if there is none yet, or it is empty or binary."""
+def _encoding_now(workspace: Workspace, path: str, may_be_binary: bool) -> _Now | None:
+    """The encoding of the file as it is; None if there is none yet, or it is empty or (FileProblem if not) binary."""
     if not path or path.endswith("/"):
         return None
     try:
@@ -72,6 +72,11 @@ def _encoding_now(workspace: Workspace, path: str) -> _Now | None:
             head = stream.read(SAMPLE_BYTES)
             stream.seek(0, 2)
             found = detect(head, whole=stream.tell() <= len(head)) if head else None
+            if head and found is None and not may_be_binary:
+                raise FileProblem(
+                    f"{path!r} is binary; text at its end would damage it, so nothing was written.",
+                    suggestion="If it is a text after all, name its encoding.",
+                )
             return _Now(found, not found.bom and found.newline_is_byte and head.isascii()) if found else None
     except FileMissing:
         return None
