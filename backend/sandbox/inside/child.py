@@ -31,6 +31,14 @@ class Stream(io.TextIOBase):
         """What a terminal would say."""
         return "utf-8"
 
+    @property
+    def buffer(self) -> "_Bytes":
+        """Where bytes are written."""
+        return _Bytes(self)
+
+    def reconfigure(self, **_: Any) -> None:
+        """Nothing: it is UTF-8 already."""
+
     def writable(self) -> bool:
         """True."""
         return True
@@ -46,6 +54,23 @@ class Stream(io.TextIOBase):
         if len(part) < len(text):
             self.truncated = True
         return len(text)
+
+
+class _Bytes(io.RawIOBase):
+    """The binary side of a stream, as sys.stdout.buffer."""
+
+    def __init__(self, text: Stream) -> None:
+        self._text = text
+
+    def writable(self) -> bool:
+        """True."""
+        return True
+
+    def write(self, data: Any) -> int:
+        """Show the bytes as UTF-8."""
+        content = bytes(data)
+        self._text.write(content.decode("utf-8", "backslashreplace"))
+        return len(content)
 
 
 def main(fd: int, jail: Jail) -> None:

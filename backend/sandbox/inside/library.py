@@ -131,6 +131,11 @@ def import_name(module: str, name: str) -> Any:
         raise ImportError(f"cannot import name {name!r} from {module!r} here") from None
 
 
+def instead_of(name: str) -> str:
+    """What to use instead of a module that is not there."""
+    return modules.why_not(name, available())
+
+
 def star_names(module: str) -> list[str]:
     """What `from module import *` brings."""
     try:
@@ -147,7 +152,7 @@ def view(name: str) -> Any:
         return View(name, _parts(name))
     if name not in _loaded:
         error = ModuleNotFoundError(f"No module named {name!r}", name=name)
-        error.add_note(modules.why_not(name, available()))
+        error.add_note(instead_of(name))
         raise error
     if name not in _views:
         _views[name] = _make_view(name, _loaded[name])

@@ -106,6 +106,8 @@ def _note_error(outcome: Outcome, error: BaseException, space: dict[str, Any]) -
     if isinstance(error, MemoryError):
         outcome.limit = "memory"
         space.clear()  # make room for the report
+    if isinstance(error, ModuleNotFoundError) and error.name and not hasattr(error, "__notes__"):
+        error.add_note(library.instead_of(error.name))  # a library looked for it
     if isinstance(error, TooMuch):
         outcome.limit = "files"
     outcome.error_type = "SecurityError" if isinstance(error, policy.Refused) else type(error).__name__
