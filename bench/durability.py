@@ -247,7 +247,7 @@ def _until(true: Callable[[], bool]) -> None:
         try:
             if true():
                 return
-        except requests.ConnectionError:
+        except (requests.ConnectionError, requests.Timeout):
             pass
         time.sleep(0.05)
     raise SystemExit("the bare app did not start")

@@ -43,7 +43,9 @@ def last_event_id(after: int) -> int:
     return int(header)
 
 
-def stream(source: Iterator[T | list[T] | None], frame_of: Callable[[T], Frame], may_go_on: Callable[[], bool]) -> Response:
+def stream(
+    source: Iterator[T | list[T] | None], frame_of: Callable[[T], Frame], may_go_on: Callable[[], bool]
+) -> Response:
     """Answer with what `source` gives, a list at once; its None is a heartbeat, before which `may_go_on` is asked again.
 
     Raises Unavailable when too many streams are open.
@@ -100,7 +102,9 @@ def still_signed_in() -> Callable[[], bool]:
     return ask
 
 
-def texts(source: Iterable[T | list[T] | None], frame_of: Callable[[T], Frame], may_go_on: Callable[[], bool]) -> Iterator[str]:
+def texts(
+    source: Iterable[T | list[T] | None], frame_of: Callable[[T], Frame], may_go_on: Callable[[], bool]
+) -> Iterator[str]:
     """The stream as text; it ends with the source, or at a heartbeat that may not go on."""
     yield f"retry: {RETRY_MS}\n\n"
     for item in source:

@@ -39,7 +39,9 @@ def rows(instance: Instance) -> dict[str, int]:
         return counts | {"index": session.scalar(text("SELECT count(*) FROM search_index WHERE kind = 'message'")) or 0}
 
 
-def test_nb_per_04_what_was_deleted_is_removed_after_thirty_days_with_its_results(instance: Instance, owner: str) -> None:
+def test_nb_per_04_what_was_deleted_is_removed_after_thirty_days_with_its_results(
+    instance: Instance, owner: str
+) -> None:
     runtime = instance.runtime
     gone, stays = (create_project(runtime, owner, NewProject(name))["id"] for name in ("gone", "stays"))
     for project_id, name in ((gone, "one"), (stays, "two"), (stays, "three"), (stays, "four")):
