@@ -119,7 +119,10 @@ def _page(path: str, page: TextPage, note: str | None = None) -> JsonObject:
     parameters=schema(
         [],
         path=FOLDER,
-        pattern={"type": "string", "description": "Glob pattern: *, ?, [abc], {a,b}, and ** for any number of folders."},
+        pattern={
+            "type": "string",
+            "description": "Glob pattern: *, ?, [abc], {a,b}, and ** for any number of folders.",
+        },
         recursive={"type": "boolean", "description": "Also list what is in the folders below.", "default": False},
         offset={
             "type": "integer",
