@@ -7,7 +7,7 @@ describe('compiled messages', () => {
     await loadPageMessages()
     expect(t('common.close')).toBe('Close')
     expect(t('calls.group', { n: 3, time: '2s' })).toBe('3 tool calls, 2s')
-    expect(t('home.task2Text')).toContain('{"path": "notes.md"')
+    expect(t('home.task3Text')).toContain('all(n % d for d in range(2, n))')
     await setLocale('zh-CN')
     expect(t('common.close')).toBe('关闭')
     expect(t('calls.group', { n: 3, time: '2s' })).toBe('3 次工具调用，2s')
