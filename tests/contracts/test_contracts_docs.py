@@ -66,3 +66,12 @@ def test_links_between_pages_lead_somewhere(page: str) -> None:
     text = (ROOT / page).read_text(encoding="utf-8")
     for target in re.findall(r"\]\(([^)#:\s]+)(?:#[^)]*)?\)", text):
         assert ((ROOT / page).parent / target).exists(), f"{page} links to {target}"
+
+
+def test_the_map_of_the_house_shows_every_room() -> None:
+    shown = DOCS["design.md"].split("```")[1]
+    rooms = [path.parent for path in (ROOT / "backend").glob("*/__init__.py")]
+    modules = [path for path in (ROOT / "backend").glob("*.py") if path.stem != "__init__"]
+    names = [f"{room.name}/" for room in rooms] + [module.name for module in modules]
+    assert names
+    assert [name for name in names if not re.search(rf"(?<![\w/]){re.escape(name)}", shown)] == []
