@@ -12,6 +12,7 @@ import { useToasts } from '@/stores/toasts'
 import { useComposerOptions } from './useComposerOptions'
 import { useConversation } from './useConversations'
 import { useErrorText } from './useErrorText'
+import { useFinishNotice } from './useFinishNotice'
 import { useMessages } from './useMessages'
 import { useOutbox, type Outgoing } from './useOutbox'
 import { useRunNotice } from './useRunNotice'
@@ -42,6 +43,7 @@ export function createChat(routeId: Ref<string>, projectId: Ref<string | null>, 
   })
   const ended = shallowRef<RunView | null>(null)
   const notice = useRunNotice()
+  const tell = useFinishNotice(() => conversation.data.value?.title ?? '')
   const stream = useRunStream(runId, {
     onEvent: (event, view) => {
       notice.onEvent(event, view)
@@ -50,6 +52,7 @@ export function createChat(routeId: Ref<string>, projectId: Ref<string | null>, 
     },
     onFinished: (view) => {
       ended.value = view
+      tell(view)
       over.value = new Set([...over.value, view.runId])
       started.value = null
       stopping.value = false

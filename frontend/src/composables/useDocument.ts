@@ -3,6 +3,7 @@ import { useI18n } from 'vue-i18n'
 import { useRoute } from 'vue-router'
 import { preferredLocale, setLocale } from '@/i18n'
 import { usePrefs } from '@/stores/prefs'
+import { unseenAnswers } from './useFinishNotice'
 
 const subject = ref('')
 /** A page names what it shows ("Sales report"); the tab's title follows. */
@@ -19,6 +20,6 @@ export function useDocument(): void {
   watch(() => route.path, () => (subject.value = ''), { flush: 'sync' })
   watchEffect(() => {
     const title = subject.value || (route.meta.title ? t(String(route.meta.title)) : '')
-    document.title = title ? `${title} · NanoClaw` : 'NanoClaw'
+    document.title = (unseenAnswers.value ? `(${unseenAnswers.value}) ` : '') + (title ? `${title} · NanoClaw` : 'NanoClaw')
   })
 }

@@ -57,6 +57,8 @@ export function useRunStream(runId: MaybeRefOrGetter<string | null>, hooks: Hook
         if (outcome !== 'applied') return
         hooks.onEvent?.(event, current.view)
         if (finished()) finish()
+        // The end of a step is worth a paint of its own: its last words do not wait for the next turn.
+        else if (event.type === 'step.finished') void painter.now()
         else painter.soon()
       },
       poll: async () => {

@@ -16,12 +16,14 @@ export interface Prefs {
   panelOpen: boolean
   panelWidth: number
   codeWrap: boolean
+  /** A note of the system when an answer is ready in a hidden tab. */
+  notify: boolean
 }
 
 const KEY = 'nanoclaw.prefs'
 const DEFAULTS: Prefs = {
   theme: 'system', locale: null, density: 'comfortable', textSize: 'medium', motion: 'system', sendKey: 'enter',
-  singleKeys: true, sidebarOpen: true, sidebarWidth: 280, panelOpen: false, panelWidth: 380, codeWrap: false,
+  singleKeys: true, sidebarOpen: true, sidebarWidth: 280, panelOpen: false, panelWidth: 380, codeWrap: false, notify: false,
 }
 
 function load(): Prefs {
