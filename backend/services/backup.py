@@ -12,9 +12,10 @@ from contextlib import closing
 from dataclasses import dataclass, field
 from io import BytesIO
 from pathlib import Path
-from typing import IO, Any, cast
+from typing import IO, cast
 
 from .. import migrations
+from ..agent.types import JsonObject
 from ..errors import Conflict, InvalidInput, StorageError
 from ..ids import iso_now, new_id
 from ..settings import Settings
@@ -31,8 +32,6 @@ KEY_FILES = ("secret.key", "nanoclaw.env")
 PRIVATE_FOLDER, PRIVATE_FILE = 0o700, 0o600
 COMPRESSION = 3
 CHUNK_BYTES = 1 << 20
-
-JsonObject = dict[str, Any]
 
 
 @dataclass(slots=True)

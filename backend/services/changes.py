@@ -1,10 +1,11 @@
 """Earlier contents of a project's files: who changed what, the difference, and putting one back."""
 
-from typing import Any, BinaryIO, cast
+from typing import BinaryIO, cast
 
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
+from ..agent.types import JsonObject
 from ..errors import NotFound
 from ..ids import iso, utc_now
 from ..models import FileChange
@@ -14,8 +15,6 @@ from .files import open_workspace, tell_change
 from .paging import Page, decode_cursor, encode_cursor, list_json
 from .projects import get_project
 from .runtime import Runtime
-
-JsonObject = dict[str, Any]
 
 
 def list_changes(

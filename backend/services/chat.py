@@ -8,6 +8,7 @@ from typing import Any
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
+from ..agent.types import JsonObject
 from ..errors import Conflict, InvalidInput, NotFound
 from ..ids import utc_now
 from ..models import Conversation, Message, Run
@@ -17,7 +18,7 @@ from .conversations import active_runs, get_conversation, index_title
 from .messages import get_message, load
 from .runs import RunRequest, add_chat_run, check_request
 from .runtime import Runtime
-from .serializers import JsonObject, run_json
+from .serializers import run_json
 
 TITLE_CHARS = 60
 

@@ -6,6 +6,7 @@ from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from typing import IO, Any, BinaryIO, Literal, cast
 
+from ..agent.types import JsonObject
 from ..errors import FileMissing, InvalidInput, PreconditionFailed, TooLarge
 from ..workspace import Entry, OpenFile, Workspace, delete, move
 from ..workspace.blobs import chunks
@@ -19,7 +20,6 @@ from .projects import get_project
 from .runtime import Runtime
 from .workspaces import Workspaces
 
-JsonObject = dict[str, Any]
 OnConflict = Literal["fail", "replace", "keep_both"]
 # A body up to this size waits in memory, a longer one on the disk.
 SPOOL_BYTES = 1 << 20

@@ -3,11 +3,10 @@
 import json
 import threading
 from dataclasses import dataclass, field
-from typing import Any
 
 from sqlalchemy import func, insert, select, update
 
-from ..agent.types import CallRecord, Event, Record, RunRecord, RunStatus, StepRecord
+from ..agent.types import CallRecord, Event, JsonObject, Record, RunRecord, RunStatus, StepRecord
 from ..cancel import CancelToken
 from ..errors import ToolError, UnknownTool
 from ..ids import iso_now, new_id, utc_now
@@ -18,7 +17,6 @@ from .running import resuming
 from .running.proving import Scene, end_open
 from .runtime import Runtime
 
-JsonObject = dict[str, Any]
 CALL_ID = "call_1"
 INPUT_CHARS = 2_000
 

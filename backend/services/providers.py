@@ -10,6 +10,7 @@ from urllib.parse import urlsplit
 from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 
+from ..agent.types import JsonObject
 from ..errors import Conflict, InvalidInput, NotFound
 from ..ids import iso
 from ..llm.catalogue import ProviderConfig
@@ -21,7 +22,6 @@ from .runtime import Runtime
 
 log = logging.getLogger(__name__)
 
-JsonObject = dict[str, Any]
 PURPOSE = "provider-key"
 KINDS = ("openai", "anthropic")
 FILE_KINDS = (*KINDS, "scripted")  # a script is a file of the server: only who owns the server may name one

@@ -8,6 +8,7 @@ from typing import BinaryIO
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
+from ..agent.types import JsonObject
 from ..channels.log import LoggedEvent
 from ..errors import NotFound
 from ..models import Conversation, Project, Run, Step, ToolCall
@@ -15,7 +16,7 @@ from . import limits
 from .paging import Page, decode_cursor, encode_cursor, list_json, newest_first
 from .projects import check_tools, get_project
 from .runtime import Runtime
-from .serializers import ACTIVE, JsonObject, run_json, run_summary_json, step_json
+from .serializers import ACTIVE, run_json, run_summary_json, step_json
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,8 +2,9 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Protocol
 
+from ..agent.types import JsonObject
 from ..cancel import CancelToken
 from ..channels.log import EventLog, TabEvents
 from ..extensions import Database
@@ -16,8 +17,6 @@ if TYPE_CHECKING:
     from ..llm.catalogue import Catalogue
     from ..tools.executor import ToolExecutor
     from ..workspace import BlobStore
-
-JsonObject = dict[str, Any]
 
 
 class RunQueue(Protocol):

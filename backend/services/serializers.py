@@ -1,12 +1,11 @@
 """Rows as the JSON of the contract: MESSAGE, CALL, RUN and its steps."""
 
 from collections.abc import Sequence
-from typing import Any
 
+from ..agent.types import JsonObject
 from ..ids import iso
 from ..models import Message, Run, Step, ToolCall
 
-JsonObject = dict[str, Any]
 ACTIVE = ("queued", "running", "waiting_approval")
 TITLE_CHARS = 120
 

@@ -5,6 +5,7 @@ from typing import Any
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
+from ..agent.types import JsonObject
 from ..errors import Conflict, NotFound
 from ..models import Message, Project, Run, ToolCall
 from .chat import ChatService, NewMessage
@@ -12,7 +13,7 @@ from .running import proving, resuming
 from .running.assembly import GO_ON
 from .runs import RunRequest, add_task_run, get_run
 from .runtime import Runtime
-from .serializers import ACTIVE, JsonObject, call_json, run_json
+from .serializers import ACTIVE, call_json, run_json
 
 # How a run may have ended that can be continued: at a limit, stopped, or broken off.
 UNFINISHED = ("max_steps", "timeout", "cancelled", "failed")

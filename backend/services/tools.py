@@ -2,11 +2,11 @@
 
 from dataclasses import asdict
 from datetime import timedelta
-from typing import Any
 
 from sqlalchemy import case, func, select
 from sqlalchemy.orm import Session
 
+from ..agent.types import JsonObject
 from ..errors import NotFound
 from ..ids import iso, utc_now
 from ..models import Run, ToolCall, ToolSetting
@@ -15,7 +15,6 @@ from ..tools.core import ToolDefinition
 from .running.offers import DEFAULT_POLICY
 from .runtime import Runtime
 
-JsonObject = dict[str, Any]
 STATS_DAYS = 30
 NO_STATS: JsonObject = {"calls": 0, "errors": 0, "cached": 0, "average_seconds": None, "last_used_at": None}
 

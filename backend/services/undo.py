@@ -3,11 +3,11 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import PurePosixPath
-from typing import Any
 
 from sqlalchemy import and_, or_, select, update
 from sqlalchemy.orm import Session
 
+from ..agent.types import JsonObject
 from ..errors import Conflict, FileMissing, FileProblem, FileTaken, NotFound, WorkspaceViolation
 from ..ids import utc_now
 from ..models import FileChange, Run, ToolCall
@@ -24,7 +24,6 @@ from .runs import get_run
 from .runtime import Runtime
 from .serializers import ACTIVE
 
-JsonObject = dict[str, Any]
 CONTENT_ACTIONS = ("write", "append", "delete")
 
 
