@@ -183,8 +183,13 @@ def _binary(stream: object) -> BinaryIO:
 
 
 def _check_length(limit: int) -> None:
-    if (request.content_length or 0) > limit:
-        raise TooLarge(f"At most {limit} bytes can be sent.")
+    length = request.content_length or 0
+    if length > limit:
+        raise TooLarge(f"This is {_size(length)}; at most {_size(limit)} can be sent at once.")
+
+
+def _size(count: int) -> str:
+    return f"{count / 1e6:,.0f} MB" if count >= 1e6 else f"{count:,} bytes"
 
 
 def _conditions() -> files.Conditions:
