@@ -12,14 +12,17 @@ export interface RunFilter {
 
 export const listRuns = (filter: RunFilter) => api.get<Page<Run>>('/api/runs', { ...filter })
 export const getRun = (id: string) => api.get<Run>(`/api/runs/${id}`)
-export const listSteps = (id: string, cursor?: string) => api.get<Page<Step>>(`/api/runs/${id}/steps`, { limit: 200, cursor })
-/** Every step of a run, page after page. */
-export async function allSteps(id: string): Promise<Step[]> {
+const FIRST_STEPS = 20
+const MORE_STEPS = 200
+export const listSteps = (id: string, cursor?: string, limit = MORE_STEPS) => api.get<Page<Step>>(`/api/runs/${id}/steps`, { limit, cursor })
+/** Every step of a run, page after page; the first page is short, and `onFirst` may show it while the rest is on its way. */
+export async function allSteps(id: string, onFirst?: (steps: Step[]) => void): Promise<Step[]> {
   const steps: Step[] = []
   let cursor: string | undefined
   do {
-    const page = await listSteps(id, cursor)
+    const page = await listSteps(id, cursor, cursor ? MORE_STEPS : FIRST_STEPS)
     steps.push(...page.items)
+    if (!cursor && page.next_cursor) onFirst?.([...steps])
     cursor = page.next_cursor ?? undefined
   } while (cursor)
   return steps

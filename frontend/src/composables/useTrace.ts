@@ -17,7 +17,7 @@ export function createTrace(runId: Ref<string>) {
   const router = useRouter()
   const run = useQuery({ queryKey: computed(() => keys.run(runId.value)), queryFn: () => getRun(runId.value) })
   // Thousands of calls: neither made reactive one by one nor compared with what was there.
-  const query = useQuery({ queryKey: computed(() => keys.runSteps(runId.value)), queryFn: () => allSteps(runId.value), structuralSharing: false, shallow: true })
+  const query = useQuery({ queryKey: computed(() => keys.runSteps(runId.value)), queryFn: ({ queryKey }) => allSteps(runId.value, (first) => client.setQueryData<Step[]>(queryKey, (known) => known ?? first)), structuralSharing: false, shallow: true })
   const steps = computed(() => query.data.value ?? [])
   const live = computed(() => Boolean(run.data.value && isActive(run.data.value.status)))
   const now = useNow(() => live.value)
