@@ -1,14 +1,14 @@
 """The only way to a request: turns any stored history into messages that every model accepts, within a budget."""
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from ..errors import NanoClawError
-from .fence import fence, unfence
+from .fence import fence
 from .pairing import repair, text_of, unique_keys
 from .trimming import Frontier, fit
-from .types import JsonObject, Message, ToolCallRequest, is_json_object
+from .types import JsonObject, Message, is_json_object
 
 MAX_NAME_CHARS = 64
 _NOT_IN_NAMES = re.compile(r"[^a-zA-Z0-9_-]")
@@ -42,38 +42,6 @@ def prepare(
 def to_wire(messages: Sequence[Message]) -> list[JsonObject]:
     """The messages in OpenAI's form; what tools returned is fenced as data."""
     return [_wire(m) for m in messages]
-
-
-def from_wire(
-    messages: Sequence[JsonObject], is_read_only: Callable[[str], bool] = lambda name: False
-) -> list[Message]:
-    """Messages in OpenAI's form as a transcript; `is_read_only` tells which tools' results may be compacted."""
-    names: dict[str, str] = {}
-    out = []
-    for position, wire in enumerate(messages):
-        calls = tuple(_call_from_wire(c) for c in wire.get("tool_calls") or ())
-        names.update((c.id, c.name) for c in calls)
-        name = wire.get("name") or names.get(wire.get("tool_call_id") or "")
-        content = wire.get("content")
-        out.append(
-            Message(
-                wire["role"],
-                unfence(content) if isinstance(content, str) else content,
-                calls,
-                wire.get("tool_call_id"),
-                name,
-                key=f"@{position}",
-                read_only=wire["role"] == "tool" and is_read_only(name or ""),
-            )
-        )
-    return out
-
-
-def _call_from_wire(call: JsonObject) -> ToolCallRequest:
-    function = call.get("function") or {}
-    return ToolCallRequest(
-        call.get("id") or "", function.get("name") or "", function.get("arguments") or "{}", call.get("extra_content")
-    )
 
 
 def _wire(message: Message) -> JsonObject:
