@@ -252,10 +252,6 @@ class Catalogue:
             "default": default in (key, model),
         }
 
-    def price(self, model: str) -> ModelFacts:
-        """What is known of a model, prices included."""
-        return self._table.facts(model)
-
     def cost(self, model: str, prompt_tokens: int, completion_tokens: int) -> tuple[int, str]:
         """What a request cost: (micro-units, currency)."""
         return self._table.facts(model).cost(prompt_tokens, completion_tokens)

@@ -180,7 +180,7 @@ def test_a_broken_file_of_the_admin_is_ignored_and_named(tmp_path: Path, content
     own.write_text(content, encoding="utf-8")
     catalogue = Catalogue(settings=CatalogueSettings(models_file=own))
     assert "models.toml is ignored" in catalogue.problem
-    assert catalogue.price("gpt-4o").images
+    assert catalogue.cost("gpt-4o", 1_000_000, 0)[0] > 0
 
 
 # ---------------------------------------------------------------- local servers
