@@ -6,14 +6,15 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ..agent.types import Delta, FinishReason, JsonObject, ModelReply, ModelRequest, ToolCallRequest, Usage
-from ..errors import ModelError, ModelTransient
+from ..errors import ModelTransient
 from .arguments import mend_surrogates, object_text, parse_arguments
 from .deltas import CUT_CALL, make_id
 from .faults import Complaint, complaint_in, error_for
 from .lessons import Lessons
+from .reading import AnswerReader
 from .server import USER_AGENT, ServerProvider, ServerSettings, Shared
 from .shape import text_of
-from .sse import DONE, EventReader
+from .sse import DONE
 
 BASE_URL = "https://api.anthropic.com"
 API_VERSION = "2023-06-01"
@@ -178,58 +179,32 @@ def _legal_id(key: Any) -> str:
 
 
 # ---------------------------------------------------------------- the answer
-class MessageReader:
+class MessageReader(AnswerReader):
     """Reads one answer, streamed or whole."""
 
     def __init__(self, secret: str = "") -> None:
-        self.ended = False
-        self.finish_reason: FinishReason | None = None
-        self.events = 0
-        self.went_on = False
+        super().__init__()
         self._secret = secret
-        self._reader = EventReader()
         self._blocks: dict[int, JsonObject] = {}
         self._begun = False
-        self._text: list[str] = []
         self._reasoning: list[str] = []
         self._usage: dict[str, int] = {}
         self._model = ""
-        self._out: list[Delta] = []
 
     @property
-    def text(self) -> str:
-        """The visible text so far."""
-        return "".join(self._text)
-
-    def feed(self, data: bytes) -> list[Delta]:
-        """The pieces to show that these bytes bring."""
-        try:
-            values = self._reader.feed(data)
-        except ValueError as e:
-            raise self._error(ModelTransient(f"The model's answer cannot be read: {e}.")) from e
-        for value in values:
-            self._take(value)
-        return self._taken()
+    def reasoning(self) -> str:
+        """The reasoning so far."""
+        return "".join(self._reasoning)
 
     def finish(self, cut: str = "") -> list[Delta]:
         """The stream is over; ModelTransient if the answer is not whole."""
-        if not self.ended:
-            for value in self._reader.close():
-                self._take(value)
+        self._take_rest()
         if not (self.ended or self.finish_reason):
             what = "was closed before the answer was complete: the stream is incomplete"
             raise self._error(
                 ModelTransient(f"The connection {what}." if self._begun else "The model's server sent an empty answer.")
             )
         return self._taken()
-
-    def _error(self, error: ModelError) -> ModelError:
-        error.partial_text, error.partial_reasoning = self.text, "".join(self._reasoning)
-        return error
-
-    def _taken(self) -> list[Delta]:
-        out, self._out = self._out, []
-        return out
 
     def _take(self, value: Any) -> None:
         if self.ended or value is DONE or not isinstance(value, dict):
@@ -312,7 +287,7 @@ class MessageReader:
         thoughts = [_thought(b) for b in blocks if b.get("type") in ("thinking", "redacted_thinking")]
         return ModelReply(
             text=self.text,
-            reasoning="".join(self._reasoning),
+            reasoning=self.reasoning,
             tool_calls=calls,
             finish_reason=reason,
             usage=self._counted(),

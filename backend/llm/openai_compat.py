@@ -9,7 +9,8 @@ from ..errors import ModelError
 from .connection import Deadline
 from .faults import Complaint, error_for, read_body
 from .lessons import Lessons, lesson_from
-from .server import USER_AGENT, Reader, ServerProvider, ServerSettings, Shared
+from .reading import AnswerReader
+from .server import USER_AGENT, ServerProvider, ServerSettings, Shared
 from .shape import request_body
 from .sse import parse_json
 from .transport import Exchange
@@ -112,7 +113,7 @@ class OpenAICompatible(ServerProvider):
         )
         return ReplyReader(options)
 
-    def _answered(self, model: str, reader: Reader) -> None:
+    def _answered(self, model: str, reader: AnswerReader) -> None:
         if isinstance(reader, ReplyReader) and (reader.orphan_thought or reader.misjudged):
             self._memory.learn(f"{self.settings.id}/{model}", {"in_thought": not reader.misjudged})
 

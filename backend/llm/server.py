@@ -2,14 +2,15 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, Protocol
+from typing import Any
 
-from ..agent.types import Delta, FinishReason, JsonObject, ModelReply, ModelRequest, OnDelta, Usage
+from ..agent.types import Delta, JsonObject, ModelReply, ModelRequest, OnDelta, Usage
 from ..cancel import CancelToken
 from ..errors import ModelCancelled, ModelError, ModelTimeout
 from .connection import Deadline
 from .faults import Complaint, error_for, read_body
 from .lessons import Lessons, QuirkMemory
+from .reading import AnswerReader
 from .retrying import Attempts, RetryPolicy
 from .shape import encode
 from .transport import Exchange, Opened, Transport
@@ -49,28 +50,6 @@ class ServerSettings:
     thinking: str = ""
     idle_timeout: float = IDLE_TIMEOUT_SECONDS
     total_timeout: float = TOTAL_TIMEOUT_SECONDS
-
-
-class Reader(Protocol):
-    """Reads one answer; see wire.ReplyReader. `went_on`: there was more after the finish reason."""
-
-    ended: bool
-    finish_reason: FinishReason | None
-    events: int
-    went_on: bool
-
-    @property
-    def text(self) -> str:
-        """The visible text so far."""
-
-    def feed(self, data: bytes) -> list[Delta]:
-        """Pieces to show; ModelError."""
-
-    def finish(self, cut: str = "") -> list[Delta]:
-        """The stream is over; ModelError if the answer is not whole."""
-
-    def reply(self) -> ModelReply:
-        """The whole answer."""
 
 
 @dataclass(slots=True)
@@ -124,13 +103,13 @@ class ServerProvider:
     def _body(self, request: ModelRequest, known: Lessons) -> JsonObject:
         raise NotImplementedError
 
-    def _reader(self, request: ModelRequest) -> Reader:
+    def _reader(self, request: ModelRequest) -> AnswerReader:
         raise NotImplementedError
 
     def _lesson(self, complaint: Complaint, body: JsonObject, known: Lessons) -> Lessons | None:
         raise NotImplementedError
 
-    def _answered(self, model: str, reader: Reader) -> None:
+    def _answered(self, model: str, reader: AnswerReader) -> None:
         """A whole answer came."""
 
     def close(self) -> None:
@@ -230,7 +209,7 @@ class ServerProvider:
             raise problem
         return self._finished(request, reader, opened, shown)
 
-    def _pump(self, reader: Reader, opened: Opened, shown: _Shown, deadline: Deadline) -> None:
+    def _pump(self, reader: AnswerReader, opened: Opened, shown: _Shown, deadline: Deadline) -> None:
         """Read until the answer is over: by its end marker, the end of the body, or silence after its finish reason."""
         response, events = opened.response, 0
         try:
@@ -247,7 +226,7 @@ class ServerProvider:
             if not reader.finish_reason:
                 raise
 
-    def _finished(self, request: ModelRequest, reader: Reader, opened: Opened, shown: _Shown) -> ModelReply:
+    def _finished(self, request: ModelRequest, reader: AnswerReader, opened: Opened, shown: _Shown) -> ModelReply:
         try:
             shown.tell(reader.finish(opened.response.cut))
         except ModelError as e:

@@ -13,8 +13,9 @@ from ..errors import ModelError, ModelTransient
 from .arguments import mend_surrogates
 from .deltas import CUT_CALL, CallAssembler, make_id
 from .faults import complaint_in, error_for
+from .reading import AnswerReader
 from .reasoning import Reasoning, reasoning_of
-from .sse import DONE, EventReader
+from .sse import DONE
 from .textcalls import CallTextFilter, TextEnd
 from .think import ThinkSplitter
 
@@ -49,25 +50,17 @@ class ReadOptions:
     new_id: Callable[[], str] = make_id
 
 
-class ReplyReader:
-    """Reads one answer. `ended` is set by the end marker, `finish_reason` as soon as the server has said it.
-
-    `went_on` tells that more came after the finish reason, `misjudged` that `in_thought` was wrong for this answer.
-    """
+class ReplyReader(AnswerReader):
+    """Reads one answer; `misjudged` tells that `in_thought` was wrong for it."""
 
     def __init__(self, options: ReadOptions) -> None:
-        self.ended = False
-        self.finish_reason: FinishReason | None = None
-        self.events = 0
-        self.went_on = False
+        super().__init__()
         self.misjudged = False
         self._options = options
-        self._reader = EventReader()
         self._think = ThinkSplitter(options.in_thought)
         self._filter = CallTextFilter(options.tool_names) if options.tool_names else None
         self._calls = CallAssembler(options.tool_names, options.new_id)
         self._text_calls: tuple[ToolCallRequest, ...] = ()
-        self._text: list[str] = []
         self._raw_text = 0
         self._reasoning = Reasoning()
         self._usage = (0, 0)
@@ -77,14 +70,8 @@ class ReplyReader:
         self._streamed = False
         self._refused = False
         self._high = ""
-        self._out: list[Delta] = []
 
     # ------------------------------------------------------------ what has been read
-    @property
-    def text(self) -> str:
-        """The visible text so far."""
-        return "".join(self._text)
-
     @property
     def reasoning(self) -> str:
         """The reasoning so far."""
@@ -96,21 +83,9 @@ class ReplyReader:
         return self._think.orphan
 
     # ------------------------------------------------------------ reading
-    def feed(self, data: bytes) -> list[Delta]:
-        """The pieces to show that these bytes bring; ModelError if they say that something went wrong."""
-        try:
-            values = self._reader.feed(data)
-        except ValueError as e:
-            raise self._error(ModelTransient(f"The model's answer cannot be read: {e}.")) from e
-        for value in values:
-            self._take(value)
-        return self._taken()
-
     def finish(self, cut: str = "") -> list[Delta]:
         """The stream is over; `cut` says how, if not in order. ModelTransient if the answer is not whole."""
-        if not self.ended:
-            for value in self._reader.close():
-                self._take(value)
+        self._take_rest()
         problem = self._problem(cut)
         for kind, text in self._think.close():
             self._split(kind, text)
@@ -147,13 +122,9 @@ class ReplyReader:
             )
         return ModelTransient("The connection was closed before the answer was complete: the stream is incomplete.")
 
-    def _error(self, error: ModelError) -> ModelError:
-        error.partial_text, error.partial_reasoning = self.text, self.reasoning
-        return error
-
     def _taken(self) -> list[Delta]:
         """What to show, neighbours of one kind joined."""
-        out, self._out = self._out, []
+        out = super()._taken()
         if len(out) < 2:
             return out
         joined: list[Delta] = []
