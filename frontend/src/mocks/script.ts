@@ -5,6 +5,18 @@ import { ANSWER } from './fixtures/answer'
 
 /** A scripted run: reasoning, tool calls, an answer, at a human pace. `?fast` in the URL speeds it up. */
 
+/** Messages with one of these words play a run with that turn. */
+export const RUN_STATES = {
+  'state:completed': 'reasoning, tools, an answer', 'state:failed': 'the model fails', 'state:limit': 'the step limit is reached', 'state:timeout': 'the time limit is reached', 'state:resumed': 'the server restarts in between',
+  'state:trimmed': 'older messages are summarised', 'state:retry': 'the model is busy', 'state:helpers': 'several agents at once',
+}
+const ENDS: Record<string, Pick<Run, 'status' | 'stop_reason' | 'error'>> = {
+  'state:failed': { status: 'failed', stop_reason: 'error', error: { code: 'provider_error', message: 'The model server answered 500.' } as Run['error'] },
+  'state:limit': { status: 'max_steps', stop_reason: 'max_steps', error: null },
+  'state:timeout': { status: 'timeout', stop_reason: 'run_timeout', error: null },
+}
+const NOTICES: Record<string, [string, string]> = { 'state:trimmed': ['context_trimmed', '42'], 'state:retry': ['retry', '3 s'] }
+
 const PACE = new URLSearchParams(location.search).has('fast') ? 0.1 : 1
 const wait = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms * PACE))
 const watchers = new Map<string, Set<(event: MockEvent) => void>>()
@@ -58,6 +70,28 @@ async function act(run: Run, calls: Call[], answer: { blocks: Message['blocks'];
   }
 }
 
+/** Helpers that work for a while beside each other; each is a run of its own. */
+async function help(run: Run, answer: { blocks: Message['blocks']; calls: Call[] }): Promise<void> {
+  const tasks = ['North', 'South', 'West'].map((name) => ({ name, instruction: `Look at the ${name}` }))
+  const call = makeCall('multi_agent', { tasks }, 0, { execution_time: 4 })
+  answer.blocks.push({ type: 'tool_call', call_id: call.id })
+  emit(run.id, 'tool_call.started', { call: { ...call, status: 'executing', result: null, success: null, finished_at: null, execution_time: null, summary: null } })
+  const children = tasks.map((task): Run => ({ ...run, id: newId('run'), kind: 'child', conversation_id: null, parent_run_id: run.id, parent_call_id: call.id, status: 'running', input: task.instruction, title: task.name, created_at: now(), started_at: now() }))
+  db.runs.push(...children)
+  for (const child of children) {
+    emit(run.id, 'child.started', { child_run_id: child.id, call_id: call.id })
+    await wait(400)
+  }
+  for (const [index, child] of children.entries()) {
+    await wait(1_500)
+    Object.assign(child, { status: index === 2 ? 'failed' : 'completed', finished_at: now() })
+    emit(run.id, 'child.finished', { child_run_id: child.id, call_id: call.id })
+  }
+  const done = { ...call, finished_at: now() }
+  answer.calls.push(done)
+  emit(run.id, 'tool_call.finished', { call: done })
+}
+
 function queuedMessages(conversationId: string): Message[] {
   return db.messages.filter((message) => message.conversation_id === conversationId && message.state === 'queued')
 }
@@ -74,6 +108,11 @@ export async function play(run: Run, question: Message): Promise<void> {
   await say(run, 'text', 0, 'I look at the data and at one source.', answer.blocks)
   await act(run, [makeCall('web_search', { query: question.content.slice(0, 40) }, 0, { execution_time: 0.8 }), makeCall('file_read', { path: 'data/sales.csv', limit: 120 }, 0)], answer)
   emit(run.id, 'step.finished', { step: 0 })
+  const word = Object.keys(RUN_STATES).find((known) => question.content.includes(known)) ?? ''
+  const [code, detail] = NOTICES[word] ?? []
+  if (code) emit(run.id, 'run.notice', { code, detail })
+  if (word === 'state:resumed') emit(run.id, 'run.resumed', { step: 1 })
+  if (word === 'state:helpers') await help(run, answer)
   const close = () => {
     const message = finish(run, parent, answer, reasoning)
     emit(run.id, 'message.completed', { message })
@@ -89,18 +128,21 @@ export async function play(run: Run, question: Message): Promise<void> {
   emit(run.id, 'step.started', { step: 1 })
   await act(run, [makeCall('execute_python', { code: 'print("rows:", 2400)\n48210.50 + 39120.00' }, 1), failedCall('fetch_page', { url: 'https://down.example.org/' }, 1, 'error', 'fetch_failed', 'The server did not answer.', true), makeCall('file_write', { path: 'report.md', content: `# Report\n\n${now()}\n` }, 1)], answer)
   emit(run.id, 'step.finished', { step: 1 })
-  emit(run.id, 'step.started', { step: 2 })
-  await say(run, 'text', 2, ANSWER, answer.blocks)
-  emit(run.id, 'step.finished', { step: 2 })
+  if (!ENDS[word]) {
+    emit(run.id, 'step.started', { step: 2 })
+    await say(run, 'text', 2, ANSWER, answer.blocks)
+    emit(run.id, 'step.finished', { step: 2 })
+  }
   close()
   const stopped = cancelled.has(run.id)
-  Object.assign(run, { status: stopped ? 'cancelled' : 'completed', stop_reason: stopped ? 'cancelled' : 'completed', finished_at: now(), step_count: 3 })
+  const end = stopped ? { status: 'cancelled', stop_reason: 'cancelled', error: null } : (ENDS[word] ?? { status: 'completed', stop_reason: 'completed', error: null })
+  Object.assign(run, { ...end, finished_at: now(), step_count: 3 })
   const conversation = db.conversations.find((other) => other.id === run.conversation_id)
   if (conversation) {
     conversation.active_run_id = null
     if (!conversation.title) conversation.title = question.content.slice(0, 48)
   }
-  emit(run.id, 'run.finished', { status: run.status, stop_reason: run.stop_reason, error: null })
+  emit(run.id, 'run.finished', { status: run.status, stop_reason: run.stop_reason, error: run.error })
   publish('conversation', run.conversation_id!)
   publish('run', run.id)
 }

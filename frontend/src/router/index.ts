@@ -24,6 +24,7 @@ export const routes: RouteRecordRaw[] = [
   { path: '/tools', name: 'tools', component: page(() => import('@/views/ToolsView.vue')), meta: { title: 'shell.tools' } },
   { path: '/usage', name: 'usage', component: page(() => import('@/views/UsageView.vue')), meta: { title: 'shell.usage' } },
   { path: '/settings', name: 'settings', component: page(() => import('@/views/SettingsView.vue')), meta: { title: 'shell.settings' } },
+  ...(import.meta.env.MODE === 'mocked' ? [{ path: '/states', name: 'states', component: page(() => import('@/mocks/StatesView.vue')) }] : []),
   { path: '/:rest(.*)*', name: 'not-found', component: () => import('@/views/NotFoundView.vue'), meta: { title: 'state.notFoundTitle' } },
 ]
 
