@@ -8,7 +8,7 @@ from sqlalchemy.orm import Session
 from ...agent.guardrails import GuardrailConfig
 from ...agent.ports import LLMProvider
 from ...agent.transcripts import messages_of_steps
-from ...agent.types import Message as Turn
+from ...agent.types import Message as ModelMessage
 from ...agent.types import Resume, RunKind, RunSpec
 from ...errors import NoProject, NotFound
 from ...models import Conversation, Project, Run, User
@@ -113,7 +113,7 @@ def _option(run: Run, name: str, conversation: Conversation | None) -> Any:
     return value if value is not None else getattr(conversation, name, None)
 
 
-def _task_transcript(session: Session, run: Run, runtime: Runtime) -> tuple[Turn, ...]:
+def _task_transcript(session: Session, run: Run, runtime: Runtime) -> tuple[ModelMessage, ...]:
     """The task, and if it continues earlier runs, what they did."""
     earlier: list[Run] = []
     at: Run | None = run
@@ -121,12 +121,12 @@ def _task_transcript(session: Session, run: Run, runtime: Runtime) -> tuple[Turn
         at = session.get(Run, before)
         if at is not None:
             earlier.insert(0, at)
-    turns = [Turn("user", run.input, key=run.id)]
+    messages = [ModelMessage("user", run.input, key=run.id)]
     for one in earlier:
         left = resuming.load(session, one)
-        turns += messages_of_steps(left.steps, left.calls, lambda name: _is_read_only(runtime, name))
-        turns.append(Turn("user", GO_ON, key=f"{one.id}:go-on"))
-    return tuple(turns)
+        messages += messages_of_steps(left.steps, left.calls, lambda name: _is_read_only(runtime, name))
+        messages.append(ModelMessage("user", GO_ON, key=f"{one.id}:go-on"))
+    return tuple(messages)
 
 
 def _is_read_only(runtime: Runtime, name: str) -> bool:
@@ -141,7 +141,7 @@ def _workspace(runtime: Runtime, run: Run) -> Workspace | None:
         return None
 
 
-def _transcript(session: Session, run: Run, reading: Reading, runtime: Runtime) -> tuple[Turn, ...]:
+def _transcript(session: Session, run: Run, reading: Reading, runtime: Runtime) -> tuple[ModelMessage, ...]:
     if run.message_id is None:
         return _task_transcript(session, run, runtime)
     return transcript.load(session, run.message_id, reading)

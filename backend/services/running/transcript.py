@@ -10,7 +10,7 @@ from sqlalchemy.orm import Session, aliased
 
 from ...agent.tokens import of_message
 from ...agent.types import JsonObject, ToolCallRequest
-from ...agent.types import Message as Turn
+from ...agent.types import Message as ModelMessage
 from ...models import Message, Step, ToolCall
 from ...tools.core import ToolRegistry
 from .pictures import Attachments
@@ -30,27 +30,27 @@ class _Acts:
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """How stored messages become turns: within how many tokens, with which tools known, attachments shown how."""
+    """How stored messages become messages to the model: within how many tokens, with which tools known, attachments shown how."""
 
     token_budget: int
     registry: ToolRegistry
     attachments: Attachments
 
 
-def load(session: Session, leaf_id: str | None, reading: Reading) -> tuple[Turn, ...]:
-    """The path to `leaf_id` (inclusive) as turns, oldest first, cut at the old end beyond the budget."""
-    turns: list[Turn] = []
+def load(session: Session, leaf_id: str | None, reading: Reading) -> tuple[ModelMessage, ...]:
+    """The path to `leaf_id` (inclusive) as the model gets it, oldest first, cut at the old end beyond the budget."""
+    messages: list[ModelMessage] = []
     room = reading.token_budget * SLACK
     while leaf_id is not None and room > 0:
         page = _path(session, leaf_id, PAGE_MESSAGES)
         if not page:
             break
         acts = _acts(session, page)
-        new = [turn for group in reversed([turns_of(message, acts, reading) for message in page]) for turn in group]
-        room -= sum(of_message(turn) for turn in new)
-        turns = new + turns
+        older = [message for row in reversed(page) for message in model_messages(row, acts, reading)]
+        room -= sum(of_message(message) for message in older)
+        messages = older + messages
         leaf_id = page[-1].parent_id
-    return tuple(turns)
+    return tuple(messages)
 
 
 def _path(session: Session, leaf_id: str, limit: int) -> Sequence[Message]:
@@ -84,22 +84,22 @@ def _acts(session: Session, page: Sequence[Message]) -> _Acts:
     )
 
 
-def turns_of(message: Message, acts: _Acts, reading: Reading) -> list[Turn]:
-    """One stored message as turns: a user message is one, an answer one for each step and each result."""
+def model_messages(message: Message, acts: _Acts, reading: Reading) -> list[ModelMessage]:
+    """One stored message as messages to the model: of a user one, of an answer one for each step and each result."""
     if message.role == "user":
-        return [Turn("user", reading.attachments.content(message), key=message.id)]
+        return [ModelMessage("user", reading.attachments.content(message), key=message.id)]
     return list(_answer(message, acts, reading.registry))
 
 
-def _answer(message: Message, acts: _Acts, registry: ToolRegistry) -> Iterable[Turn]:
+def _answer(message: Message, acts: _Acts, registry: ToolRegistry) -> Iterable[ModelMessage]:
     for i, (text, calls) in enumerate(_steps(message, acts)):
         fields = acts.reasoning.get((message.run_id or "", calls[0].step)) if calls else None
         requests = tuple(_request(call) for call in calls)
         if text or requests:
-            yield Turn("assistant", text or None, requests, reasoning=fields, key=f"{message.id}:{i}")
+            yield ModelMessage("assistant", text or None, requests, reasoning=fields, key=f"{message.id}:{i}")
         for call in calls:
             definition = registry.get(call.name)
-            yield Turn(
+            yield ModelMessage(
                 "tool",
                 call.result or "",
                 tool_call_id=call.id,
