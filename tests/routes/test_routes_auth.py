@@ -32,6 +32,15 @@ def test_a_one_time_link_signs_in_once(app: Flask, instance: Instance) -> None:
     assert "Set-Cookie" not in again.headers
 
 
+def test_an_old_link_takes_who_is_signed_in_to_the_app(app: Flask, instance: Instance) -> None:
+    code = auth.make_login_code(instance.runtime.db)
+    client = app.test_client()
+    client.get(f"/auth/{code}", base_url=BASE)
+    again = client.get(f"/auth/{code}", base_url=BASE)
+    assert (again.status_code, again.headers["Location"]) == (303, "/")
+    assert "Set-Cookie" not in again.headers
+
+
 def test_a_code_is_worth_nothing_after_ten_minutes(nobody: Api, instance: Instance) -> None:
     code = auth.make_login_code(instance.runtime.db)
     with instance.runtime.db.write() as session:
