@@ -1,4 +1,4 @@
-"""Servers for the provider tests: the replayed oddities of real servers, and the scripted one."""
+"""A provider and servers for its tests: the replayed oddities of real servers, and the scripted one."""
 
 import threading
 from collections.abc import Iterator
@@ -6,6 +6,7 @@ from http.server import ThreadingHTTPServer
 
 import pytest
 from cases import quirk_server
+from llm_client import OPEN, Client
 from support.model_server import ModelServer
 
 PROXY_SETTINGS = ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY")
@@ -48,3 +49,17 @@ def environment(monkeypatch: pytest.MonkeyPatch) -> pytest.MonkeyPatch:
         monkeypatch.delenv(name, raising=False)
         monkeypatch.delenv(name.lower(), raising=False)
     return monkeypatch
+
+
+@pytest.fixture(autouse=True)
+def _closed() -> Iterator[None]:
+    """Every provider of a test gives its connections back."""
+    yield
+    while OPEN:
+        OPEN.pop().close()
+
+
+@pytest.fixture
+def client(model_server: ModelServer) -> Client:
+    """A provider of the scripted server."""
+    return Client(model_server.url)
