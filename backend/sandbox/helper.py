@@ -116,10 +116,6 @@ class Helper:
         if not self.alive and self.failure:
             raise SandboxUnavailable("The code sandbox could not start.", details_text=self.failure)
 
-    def is_ready(self) -> bool:
-        """True once it serves."""
-        return self._ready.is_set() and self.alive
-
     def take(self, seconds: float) -> Child | None:
         """A ready child, whose clock starts now; None if the helper is gone."""
         try:

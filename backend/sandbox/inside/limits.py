@@ -24,5 +24,4 @@ FILE_OUT_MAX_BYTES = 8 * MIB
 FILES_OUT_MAX_BYTES = 16 * MIB
 NAME_MAX_CHARS = 200
 
-CHUNK_MAX_BYTES = 256 * 1024  # one frame of output
 FINAL_MAX_BYTES = 512 * 1024  # the closing frame

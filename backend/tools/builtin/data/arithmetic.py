@@ -62,11 +62,6 @@ def _bits(value: Number) -> int:
     return DIGITS * 4
 
 
-def is_exact(value: Number) -> bool:
-    """True for integers and fractions."""
-    return not isinstance(value, Decimal)
-
-
 def approximate(value: Number) -> Decimal:
     """`value` in 50 digits."""
     if isinstance(value, Decimal):
