@@ -2,10 +2,10 @@
 
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from ..agent.ports import Tell
-from ..agent.types import Event, Record
+from ..agent.types import CallRecord, Event, Record
 from ..errors import NanoClawError
 
 
@@ -30,3 +30,10 @@ class Batch:
     error: NanoClawError | None = None
     kept_as: str | None = None
     deltas: bool = False  # a viewer sees text grow by it
+
+
+def not_begun(record: Record) -> Record:
+    """The record of a call whose start could not be stored, so that it did not start; others as they are."""
+    if isinstance(record, CallRecord) and record.call["status"] == "executing":
+        return replace(record, call={**record.call, "status": "pending", "started_at": None})
+    return record

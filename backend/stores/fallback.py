@@ -24,7 +24,7 @@ from ..agent.types import (
     Usage,
 )
 from ..ids import new_id
-from .batches import Batch
+from .batches import Batch, not_begun
 
 log = logging.getLogger(__name__)
 
@@ -72,7 +72,7 @@ class Fallback:
 
     def keep(self, batch: Batch) -> None:
         """Keep what happened: a call whose start could not be stored does not start, so its start is left out."""
-        kept = replace(batch, rows=[_not_begun(row) for row in batch.rows], events=self._new_events(batch))
+        kept = replace(batch, rows=[not_begun(row) for row in batch.rows], events=self._new_events(batch))
         kept.events = [event for event in kept.events if event.type != "tool_call.started"]
         kept.error, kept.kept_as = None, new_id()
         with self._lock:
@@ -142,12 +142,6 @@ def read(path: Path) -> list[Batch]:
         except (ValueError, KeyError, TypeError):
             log.error("a line of the fallback log cannot be read; it is left out")
     return batches
-
-
-def _not_begun(record: Record) -> Record:
-    if isinstance(record, CallRecord) and record.call["status"] == "executing":
-        return replace(record, call={**record.call, "status": "pending", "started_at": None})
-    return record
 
 
 def _to_json(batch: Batch) -> JsonObject:

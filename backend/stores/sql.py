@@ -2,7 +2,7 @@
 
 import threading
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any, NoReturn
 
 from sqlalchemy import select, update
@@ -12,7 +12,7 @@ from ..agent.types import CallRecord, Event, Record, StepRecord, WaitingMessage
 from ..errors import LeaseLost
 from ..extensions import Database
 from ..models import Conversation, Message
-from .batches import Batch
+from .batches import Batch, not_begun
 from .writer import RunWriter
 
 
@@ -48,7 +48,7 @@ class SqlRunStore:
         A model's answer with calls that have not started is kept, so that it need not be asked again.
         """
         if any(isinstance(row, CallRecord) for row in rows):
-            kept = [_not_started(row) for row in rows]
+            kept = [not_begun(row) for row in rows]
             self._writer.submit(Batch(self._place.run_id, self._place.epoch, kept, [], tell, awaited=True), True)
         raise LeaseLost("The run is handed over.")
 
@@ -87,9 +87,3 @@ def _begins_work(record: Record) -> bool:
     if isinstance(record, StepRecord):
         return record.status == "running" and not record.model_calls
     return isinstance(record, CallRecord) and record.call["status"] == "executing"
-
-
-def _not_started(record: Record) -> Record:
-    if isinstance(record, CallRecord) and record.call["status"] == "executing":
-        return replace(record, call={**record.call, "status": "pending", "started_at": None})
-    return record
