@@ -15,8 +15,6 @@ Extractor = Callable[[Page, Cancel | None], dict[str, Any]]
 
 MAX_TEXT_CHARS = 100_000
 MAX_STRUCTURED_CHARS = 120_000
-MAX_ROWS = 200
-MAX_CELL_CHARS = 300
 CUT_NOTES = {
     "size": "The page is longer than the size limit; the rest was not loaded.",
     "time": "The page did not arrive whole within the time limit; this is its beginning.",
@@ -147,8 +145,8 @@ def _csv_rows(content: Content) -> list[list[str]]:
     rows: list[list[str]] = []
     try:
         for row in csv.reader(io.StringIO(clean.plain(content.text)), delimiter=delimiter):
-            rows.append([cell[:MAX_CELL_CHARS] for cell in row])
-            if len(rows) >= MAX_ROWS:
+            rows.append([cell[: html.MAX_CELL_CHARS] for cell in row])
+            if len(rows) >= html.MAX_ROWS:
                 break
     except csv.Error:
         pass  # what was read so far stands

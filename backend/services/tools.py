@@ -11,8 +11,8 @@ from ..errors import NotFound
 from ..ids import iso, utc_now
 from ..models import Run, ToolCall, ToolSetting
 from ..tools import init_tools
+from ..tools.context import DEFAULT_POLICY
 from ..tools.core import ToolDefinition
-from .running.offers import DEFAULT_POLICY
 from .runtime import Runtime
 
 STATS_DAYS = 30

@@ -10,8 +10,8 @@ from ..extensions import Database
 from ..ids import utc_now
 from ..models import Base, Conversation, FileChange, Message, Project, Run, RunEvent
 from . import search_index
+from .folding import ROWS_A_TRANSACTION
 
-ROWS_A_TRANSACTION = 300
 RUNS_A_ROUND = 100
 DELETED_KEPT_DAYS = 30
 EVENTS, CHANGES = (Base.metadata.tables[name] for name in ("run_events", "file_changes"))

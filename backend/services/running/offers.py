@@ -6,9 +6,8 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from ...models import ToolSetting
+from ...tools.context import DEFAULT_POLICY
 from ...tools.core import ToolDefinition, ToolRegistry
-
-DEFAULT_POLICY = {"low": "allow", "medium": "allow", "high": "ask"}
 
 
 def policies(session: Session, registry: ToolRegistry) -> dict[str, str]:
