@@ -5,6 +5,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+from .. import strict_json
 from .guardrails import GuardrailConfig
 from .guardrails import RunStatus as RunStatus
 
@@ -76,11 +77,7 @@ class ToolCallRequest:
         return call
 
 
-def _refuse_constant(name: str) -> None:
-    raise ValueError(f"{name} is not JSON")
-
-
-_decode = json.JSONDecoder(parse_constant=_refuse_constant).decode
+_decode = json.JSONDecoder(parse_constant=strict_json.no_constant).decode
 
 
 def is_json_object(text: str) -> bool:
