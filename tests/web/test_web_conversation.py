@@ -6,7 +6,7 @@ from collections.abc import Callable
 import pytest
 from playwright.sync_api import Locator, Page, expect
 from support.browser import Opener, wait_until
-from support.model_server import Turn
+from support.model_server import Call, Turn
 
 pytestmark = [pytest.mark.browser, pytest.mark.timeout(120)]
 
@@ -187,3 +187,47 @@ def test_two_tabs_show_the_same(web, open_conversation: Callable[..., Page], ope
         idle(tab)
         expect(log(tab).get_by_role("article", name="Answer")).to_have_count(1)
         expect(log(tab)).not_to_contain_text("whole")
+
+
+def test_helpers_at_work_stand_in_lanes(web, open_conversation: Callable[..., Page]) -> None:
+    conversation, gate = web.conversation(), threading.Event()
+    tasks = [{"name": name, "instruction": f"Look {name}."} for name in ("north", "south")]
+    web.answers["Ask the helpers."] = [
+        Turn(tool_calls=[Call("multi_agent", {"tasks": tasks})]),
+        Turn(text="Both have looked."),
+    ]
+    web.answers["Look north."] = [Turn(text=["It is ", "cold."], gates={1: gate})]
+    web.answers["Look south."] = [Turn(text="It is warm.")]
+    page = open_conversation(conversation)
+    say(page, "Ask the helpers.")
+    lanes = log(page).get_by_role("list", name="Helpers").get_by_role("listitem")
+    expect(lanes).to_have_count(2)
+    expect(lanes.filter(has_text="Look north.")).to_contain_text("Running")
+    expect(lanes.filter(has_text="Look south.")).to_contain_text("Done")
+    gate.set()
+    expect(log(page)).to_contain_text("Both have looked.")
+    idle(page)
+
+
+HIDDEN = """() => {
+  Object.defineProperty(document, 'hidden', { configurable: true, get: () => window.away })
+  window.away = true
+  window.notes = []
+  window.Notification = class { static permission = 'granted'; constructor(title, more) { window.notes.push([title, more.body]) } }
+}"""
+
+
+def test_a_hidden_tab_tells_that_the_answer_is_ready(web, open_conversation: Callable[..., Page]) -> None:
+    conversation, gate = web.conversation(), threading.Event()
+    web.answers["Take your time."] = [Turn(text=["So ", "be it."], gates={1: gate})]
+    page = open_conversation(conversation)
+    page.evaluate("localStorage.setItem('nanoclaw.prefs', JSON.stringify({ notify: true }))")
+    page.reload()
+    say(page, "Take your time.")
+    expect(log(page)).to_contain_text("So")
+    page.evaluate(HIDDEN)
+    gate.set()
+    wait_until(page, "document.title.startsWith('(1) ')")
+    assert page.evaluate("window.notes.map(note => note[0])") == ["The answer is ready"]
+    page.evaluate("() => { window.away = false; document.dispatchEvent(new Event('visibilitychange')) }")
+    wait_until(page, "!document.title.startsWith('(')")
