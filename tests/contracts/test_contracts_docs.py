@@ -61,7 +61,7 @@ def test_every_command_is_in_the_readme_or_the_help() -> None:
         assert re.search(rf"^  {command}\b", main.HELP, re.MULTILINE), command
 
 
-@pytest.mark.parametrize("page", ["README.md", "CHANGELOG.md", *(f"docs/{name}" for name in DOCS)])
+@pytest.mark.parametrize("page", ["README.md", "CHANGELOG.md", "bench/README.md", *(f"docs/{name}" for name in DOCS)])
 def test_links_between_pages_lead_somewhere(page: str) -> None:
     text = (ROOT / page).read_text(encoding="utf-8")
     for target in re.findall(r"\]\(([^)#:\s]+)(?:#[^)]*)?\)", text):
