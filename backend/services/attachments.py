@@ -2,8 +2,8 @@
 
 import mimetypes
 from pathlib import PurePosixPath
-from typing import Any
 
+from ..agent.types import JsonObject
 from ..errors import InvalidInput, NanoClawError
 from .conversations import get_conversation
 from .runtime import Runtime
@@ -12,7 +12,7 @@ from .workspaces import Workspaces
 UNKNOWN_TYPE = "application/octet-stream"
 
 
-def describe(runtime: Runtime, user_id: str, conversation_id: str, paths: tuple[str, ...]) -> list[dict[str, Any]]:
+def describe(runtime: Runtime, user_id: str, conversation_id: str, paths: tuple[str, ...]) -> list[JsonObject]:
     """`[{type, path, name, size, media_type}]`. Raises InvalidInput for what is no file of the project."""
     if not paths:
         return []

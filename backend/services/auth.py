@@ -6,11 +6,12 @@ import json
 import secrets
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Any, Literal
+from typing import Literal
 
 from sqlalchemy import delete, select, update
 from sqlalchemy.orm import Session
 
+from ..agent.types import JsonObject
 from ..errors import InvalidInput, NotSignedIn
 from ..extensions import Database
 from ..ids import utc_now
@@ -110,7 +111,7 @@ def _drop_expired(session: Session) -> None:
     session.execute(delete(Setting).where(Setting.key.in_(dead)))
 
 
-def _expired(stored: dict[str, Any]) -> bool:
+def _expired(stored: JsonObject) -> bool:
     return datetime.fromisoformat(stored["expires_at"]) <= utc_now()
 
 
@@ -178,7 +179,7 @@ def _digest(text: str) -> str:
 
 
 # ---------------------------------------------------------------- the signed-in person
-def me(runtime: Runtime, who: Identity) -> dict[str, Any]:
+def me(runtime: Runtime, who: Identity) -> JsonObject:
     """`{user: {id, name, role}, role, settings, limits, csrf_token}`; no CSRF token for bearers, who need none."""
     with runtime.db.read() as session:
         user = session.get_one(User, who.user_id)
@@ -194,7 +195,7 @@ def me(runtime: Runtime, who: Identity) -> dict[str, Any]:
         }
 
 
-def update_me(runtime: Runtime, who: Identity, name: str | None, settings: dict[str, Any] | None) -> dict[str, Any]:
+def update_me(runtime: Runtime, who: Identity, name: str | None, settings: JsonObject | None) -> JsonObject:
     """Rename; merge `settings` (a null takes a key out). Raises InvalidInput when they grow too large."""
     with runtime.db.write() as session:
         user = session.get_one(User, who.user_id)

@@ -3,7 +3,6 @@
 import json
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import Any
 
 from sqlalchemy import select
 from sqlalchemy.orm import Session
@@ -178,7 +177,7 @@ def _parent(session: Session, conversation: Conversation, new: NewMessage, waits
     return parent.id
 
 
-def _kept(request: RunRequest) -> dict[str, Any]:
+def _kept(request: RunRequest) -> JsonObject:
     """What a waiting message asks of the run that will answer it."""
     tools = None if request.tools is None else list(request.tools)
     return {"tools": tools, "model": request.model, "limits": request.limits}

@@ -1,11 +1,11 @@
 """Conversations: inside a project or outside, moved, renamed, deleted and put back."""
 
 from collections.abc import Sequence
-from typing import Any
 
 from sqlalchemy import Select, select
 from sqlalchemy.orm import Session
 
+from ..agent.types import JsonObject
 from ..errors import InvalidInput, NotFound
 from ..ids import iso, utc_now
 from ..models import Conversation, Message, Project, Run
@@ -18,7 +18,7 @@ from .serializers import ACTIVE
 CHANGEABLE = ("title", "model", "system_prompt", "temperature", "max_tokens", "thinking")
 
 
-def conversation_json(row: Conversation, active_run_id: str | None) -> dict[str, Any]:
+def conversation_json(row: Conversation, active_run_id: str | None) -> JsonObject:
     """A conversation with everything about it but its messages."""
     return {
         **summary_json(row, active_run_id),
@@ -29,7 +29,7 @@ def conversation_json(row: Conversation, active_run_id: str | None) -> dict[str,
     }
 
 
-def summary_json(row: Conversation, active_run_id: str | None) -> dict[str, Any]:
+def summary_json(row: Conversation, active_run_id: str | None) -> JsonObject:
     """A conversation as lists show it."""
     return {
         "id": row.id,
@@ -44,7 +44,7 @@ def summary_json(row: Conversation, active_run_id: str | None) -> dict[str, Any]
     }
 
 
-def list_conversations(runtime: Runtime, user_id: str, page: Page, project_id: str | None = None) -> dict[str, Any]:
+def list_conversations(runtime: Runtime, user_id: str, page: Page, project_id: str | None = None) -> JsonObject:
     """The user's conversations, the last used first; of one project, or of none with `project_id="none"`."""
     with runtime.db.read() as session:
         query = newest_first(_visible(user_id, project_id), page, Conversation.updated_at, Conversation.id)
@@ -83,13 +83,13 @@ def get_conversation(session: Session, user_id: str, conversation_id: str, *, de
     return row
 
 
-def show_conversation(runtime: Runtime, user_id: str, conversation_id: str) -> dict[str, Any]:
+def show_conversation(runtime: Runtime, user_id: str, conversation_id: str) -> JsonObject:
     """One conversation; `active_run_id` lets a page attach again to a run that goes on."""
     with runtime.db.read() as session:
         return _shown(session, get_conversation(session, user_id, conversation_id))
 
 
-def create_conversation(runtime: Runtime, user_id: str, values: dict[str, Any]) -> dict[str, Any]:
+def create_conversation(runtime: Runtime, user_id: str, values: JsonObject) -> JsonObject:
     """Make a conversation from some of CHANGEABLE and `project_id`. Raises NotFound for an unknown project."""
     with runtime.db.write() as session:
         project_id = values.get("project_id")
@@ -105,9 +105,7 @@ def create_conversation(runtime: Runtime, user_id: str, values: dict[str, Any]) 
     return answer
 
 
-def update_conversation(
-    runtime: Runtime, user_id: str, conversation_id: str, changes: dict[str, Any]
-) -> dict[str, Any]:
+def update_conversation(runtime: Runtime, user_id: str, conversation_id: str, changes: JsonObject) -> JsonObject:
     """Change some of CHANGEABLE, move to a project (or out with null), or choose another branch."""
     with runtime.db.write() as session:
         row = get_conversation(session, user_id, conversation_id)
@@ -137,7 +135,7 @@ def delete_conversation(runtime: Runtime, user_id: str, conversation_id: str) ->
     runtime.tabs.publish(user_id, "conversation", conversation_id)
 
 
-def restore_conversation(runtime: Runtime, user_id: str, conversation_id: str) -> dict[str, Any]:
+def restore_conversation(runtime: Runtime, user_id: str, conversation_id: str) -> JsonObject:
     """Take a deletion back. Raises NotFound when there is none."""
     with runtime.db.write() as session:
         row = get_conversation(session, user_id, conversation_id, deleted=True)
@@ -153,7 +151,7 @@ def index_title(session: Session, row: Conversation) -> None:
     search_index.put(session.connection(), "conversation", row.id, row.title, **place)
 
 
-def _shown(session: Session, row: Conversation) -> dict[str, Any]:
+def _shown(session: Session, row: Conversation) -> JsonObject:
     return conversation_json(row, active_runs(session, [row.id]).get(row.id))
 
 

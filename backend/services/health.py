@@ -1,14 +1,13 @@
 """Whether the instance can serve, and how its parts stand."""
 
-from typing import Any
-
 from sqlalchemy import text
 from sqlalchemy.exc import SQLAlchemyError
 
+from ..agent.types import JsonObject
 from .runtime import Runtime
 
 
-def readiness(runtime: Runtime) -> tuple[bool, dict[str, Any]]:
+def readiness(runtime: Runtime) -> tuple[bool, JsonObject]:
     """(ready, details): ready means that the database answers; details are for the signed-in."""
     details = dict(runtime.readiness())
     try:

@@ -8,6 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import IO, Any
 
+from ..agent.types import JsonObject
 from ..errors import Unavailable
 from ..settings import Settings
 
@@ -47,7 +48,7 @@ class InstanceLock:
             self._file.write(json.dumps(facts))
             self._file.flush()
 
-    def read(self) -> dict[str, Any]:
+    def read(self) -> JsonObject:
         """What the holder said, or an empty dict."""
         try:
             facts = json.loads(self._path.read_text(encoding="utf-8") or "{}")

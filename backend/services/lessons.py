@@ -3,10 +3,10 @@
 import json
 import time
 from collections.abc import Callable
-from typing import Any
 
 from sqlalchemy import delete, select
 
+from ..agent.types import JsonObject
 from ..extensions import Database
 from ..llm.lessons import KEPT_SECONDS
 from ..models import Setting
@@ -14,19 +14,19 @@ from ..models import Setting
 PREFIX = "lessons:"
 KEY_CHARS = 200
 
-Load = Callable[[str], dict[str, Any] | None]
-Save = Callable[[str, dict[str, Any]], None]
+Load = Callable[[str], JsonObject | None]
+Save = Callable[[str, JsonObject], None]
 
 
 def kept_in(database: Database) -> tuple[Load, Save]:
     """How a `QuirkMemory` reads and keeps its lessons in this database."""
 
-    def load(key: str) -> dict[str, Any] | None:
+    def load(key: str) -> JsonObject | None:
         with database.read() as session:
             row = session.get(Setting, _name(key))
         return dict(json.loads(row.value)) if row else None
 
-    def save(key: str, lessons: dict[str, Any]) -> None:
+    def save(key: str, lessons: JsonObject) -> None:
         with database.write() as session:
             session.execute(delete(Setting).where(Setting.key == _name(key)))
             if lessons:
@@ -35,7 +35,7 @@ def kept_in(database: Database) -> tuple[Load, Save]:
     return load, save
 
 
-def taught(database: Database, provider_id: str) -> dict[str, dict[str, Any]]:
+def taught(database: Database, provider_id: str) -> dict[str, JsonObject]:
     """What a provider's models have taught that is still believed: `{model: {…, learned_at}}`."""
     start = f"{PREFIX}{provider_id}/"
     with database.read() as session:

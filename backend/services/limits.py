@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from ..agent.guardrails import GuardrailConfig
+from ..agent.types import JsonObject
 from ..errors import InvalidInput
 
 # name -> (least, most); whole numbers unless the name ends in _seconds
@@ -24,7 +25,7 @@ def check(limits: Mapping[str, Any]) -> None:
         raise InvalidInput("Some limits cannot be used.", errors)
 
 
-def effective(*layers: Mapping[str, Any] | None) -> dict[str, Any]:
+def effective(*layers: Mapping[str, Any] | None) -> JsonObject:
     """The defaults, overlaid by each layer in turn (project, then request); checked."""
     merged = dict(DEFAULTS)
     for layer in layers:

@@ -3,11 +3,11 @@
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from sqlalchemy import literal, or_, select
 from sqlalchemy.orm import Session
 
+from ..agent.types import JsonObject
 from ..errors import Conflict, NotFound
 from ..models import Conversation, Message, ToolCall
 from ..stores import search_index
@@ -37,7 +37,7 @@ class _Slice:
     newer: bool
 
 
-def list_messages(runtime: Runtime, user_id: str, conversation_id: str, query: PathQuery) -> dict[str, Any]:
+def list_messages(runtime: Runtime, user_id: str, conversation_id: str, query: PathQuery) -> JsonObject:
     """`{items, next_cursor, prev_cursor, leaf_id, queued}`.
 
     The first page holds the newest messages; within a page the oldest comes first. `next_cursor` leads to
@@ -57,7 +57,7 @@ def list_messages(runtime: Runtime, user_id: str, conversation_id: str, query: P
         }
 
 
-def load(session: Session, conversation_id: str, ids: Sequence[str]) -> list[dict[str, Any]]:
+def load(session: Session, conversation_id: str, ids: Sequence[str]) -> list[JsonObject]:
     """These messages of a conversation as MESSAGE, in this order, with siblings and calls."""
     # By id alone: with the conversation in the query SQLite walks through all of it.
     found = {m.id: m for m in session.scalars(select(Message).where(Message.id.in_(ids)))}
@@ -194,13 +194,13 @@ def _calls(session: Session, rows: Iterable[Message]) -> dict[tuple[str, str], T
     return {(call.run_id, call.id): call for call in calls}
 
 
-def _queued(session: Session, conversation_id: str) -> list[dict[str, Any]]:
+def _queued(session: Session, conversation_id: str) -> list[JsonObject]:
     waiting = select(Message).where(Message.conversation_id == conversation_id, Message.state == "queued")
     return [message_json(m) for m in session.scalars(waiting.order_by(Message.position))]
 
 
 # ---------------------------------------------------------------- one that waits
-def edit_queued(runtime: Runtime, user_id: str, message_id: str, content: str) -> dict[str, Any]:
+def edit_queued(runtime: Runtime, user_id: str, message_id: str, content: str) -> JsonObject:
     """Change a message that waits. Raises Conflict when a run has taken it already."""
     with runtime.db.write() as session:
         message = _waiting(session, user_id, message_id)

@@ -11,6 +11,7 @@ from typing import Any
 from sqlalchemy import Select, tuple_
 from sqlalchemy.orm import InstrumentedAttribute
 
+from ..agent.types import JsonObject
 from ..errors import InvalidInput
 
 DEFAULT_LIMIT = 50
@@ -56,7 +57,7 @@ def newest_first(
 
 def list_json(
     rows: Sequence[Any], page: Page, to_json: Callable[[Any], Any], cursor_of: Callable[[Any], str]
-) -> dict[str, Any]:
+) -> JsonObject:
     """`{items, next_cursor}` from one row more than asked for."""
     more = len(rows) > page.limit
     shown = rows[: page.limit]

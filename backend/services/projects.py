@@ -3,11 +3,11 @@
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from pathlib import Path
-from typing import Any
 
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
+from ..agent.types import JsonObject
 from ..errors import Forbidden, InvalidInput, NotFound
 from ..ids import iso, utc_now
 from ..models import Project, Run
@@ -33,7 +33,7 @@ class NewProject:
     path: str | None = None
 
 
-def project_json(project: Project) -> dict[str, Any]:
+def project_json(project: Project) -> JsonObject:
     """A project as the API shows it."""
     return {
         "id": project.id,
@@ -51,7 +51,7 @@ def project_json(project: Project) -> dict[str, Any]:
     }
 
 
-def list_projects(runtime: Runtime, user_id: str, page: Page) -> dict[str, Any]:
+def list_projects(runtime: Runtime, user_id: str, page: Page) -> JsonObject:
     """The user's projects, the last used first."""
     with runtime.db.read() as session:
         mine = select(Project).where(Project.owner_id == user_id, Project.deleted_at.is_(None))
@@ -74,13 +74,13 @@ def stands(deleted_at: datetime | None, deleted: bool) -> bool:
     return deleted_at is not None and deleted_at > utc_now() - timedelta(days=RESTORE_DAYS)
 
 
-def show_project(runtime: Runtime, user_id: str, project_id: str) -> dict[str, Any]:
+def show_project(runtime: Runtime, user_id: str, project_id: str) -> JsonObject:
     """One project."""
     with runtime.db.read() as session:
         return project_json(get_project(session, user_id, project_id))
 
 
-def create_project(runtime: Runtime, user_id: str, new: NewProject) -> dict[str, Any]:
+def create_project(runtime: Runtime, user_id: str, new: NewProject) -> JsonObject:
     """Make a project. Raises InvalidInput or Forbidden when `path` cannot be opened."""
     path = str(_existing_folder(runtime, new.path)) if new.path is not None else None
     with runtime.db.write() as session:
@@ -96,7 +96,7 @@ def create_project(runtime: Runtime, user_id: str, new: NewProject) -> dict[str,
     return answer
 
 
-def update_project(runtime: Runtime, user_id: str, project_id: str, changes: dict[str, Any]) -> dict[str, Any]:
+def update_project(runtime: Runtime, user_id: str, project_id: str, changes: JsonObject) -> JsonObject:
     """Change some of CHANGEABLE. Raises InvalidInput for unknown tools and limits beyond the ceilings."""
     limits.check(changes.get("limits") or {})
     check_tools(runtime, changes.get("allowed_tools"), "allowed_tools")
@@ -125,7 +125,7 @@ def delete_project(runtime: Runtime, user_id: str, project_id: str) -> None:
     runtime.tabs.publish(user_id, "project", project_id)
 
 
-def restore_project(runtime: Runtime, user_id: str, project_id: str) -> dict[str, Any]:
+def restore_project(runtime: Runtime, user_id: str, project_id: str) -> JsonObject:
     """Take a deletion back. Raises NotFound when there is none."""
     with runtime.db.write() as session:
         project = get_project(session, user_id, project_id, deleted=True)

@@ -6,6 +6,7 @@ from typing import Any
 from sqlalchemy import ColumnElement, Select, and_, func, literal, literal_column, or_, select, text, union_all
 from sqlalchemy.orm import Session
 
+from ..agent.types import JsonObject
 from ..models import Conversation, Message, Project
 from .paging import Page, decode_cursor, encode_cursor
 from .runtime import Runtime
@@ -38,7 +39,7 @@ class _Hit:
     title: str | None
 
 
-def search(runtime: Runtime, user_id: str, query: str, page: Page) -> dict[str, Any]:
+def search(runtime: Runtime, user_id: str, query: str, page: Page) -> JsonObject:
     """`{items: [{type, id, conversation_id, project_id, title, snippet}], next_cursor}`, best first.
 
     Every word must occur. Words of three characters or more use the index; shorter ones are looked for in
@@ -102,7 +103,7 @@ def _has_all(column: Any, words: list[str]) -> ColumnElement[bool]:
     return and_(*(func.instr(func.lower(column), func.lower(word)) > 0 for word in words))
 
 
-def _item(hit: _Hit, words: list[str]) -> dict[str, Any]:
+def _item(hit: _Hit, words: list[str]) -> JsonObject:
     return {
         "type": hit.kind,
         "id": hit.object_id,

@@ -1,7 +1,5 @@
 """After a run has ended: a person says what became of an unknown call, or lets the work go on."""
 
-from typing import Any
-
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
@@ -77,7 +75,7 @@ def _check_unfinished(run: Run) -> None:
 def _request(run: Run, limits: JsonObject | None) -> RunRequest:
     """What the ended run was asked for, with its own limits unless others are given."""
     tools = (run.options or {}).get("tools")
-    chosen: dict[str, Any] = {**run.limits, **(limits or {})}
+    chosen: JsonObject = {**run.limits, **(limits or {})}
     return RunRequest(None if tools is None else tuple(tools), run.model or None, chosen)
 
 

@@ -1,10 +1,11 @@
 """Usage over time: tokens and cost of a user's runs, by day, week or month."""
 
 from datetime import date, timedelta
-from typing import Any, Literal
+from typing import Literal
 
 from sqlalchemy import func, select
 
+from ..agent.types import JsonObject
 from ..ids import utc_now
 from ..models import Run
 from .runtime import Runtime
@@ -14,7 +15,7 @@ DAYS_SHOWN: dict[Period, int] = {"daily": 30, "weekly": 12 * 7, "monthly": 365}
 SUMS = ("runs", "prompt_tokens", "completion_tokens", "cost_micros")
 
 
-def tokens(runtime: Runtime, user_id: str, period: Period) -> dict[str, Any]:
+def tokens(runtime: Runtime, user_id: str, period: Period) -> JsonObject:
     """`{items: [{period, runs, prompt_tokens, …}], next_cursor: null}`, oldest first, periods without runs left out.
 
     `period` is the first day of the day, week (Monday) or month, UTC.
@@ -46,6 +47,6 @@ def _start(day: date, period: Period) -> date:
     return day.replace(day=1) if period == "monthly" else day
 
 
-def _item(start: str, currency: str, sums: dict[str, int]) -> dict[str, Any]:
+def _item(start: str, currency: str, sums: dict[str, int]) -> JsonObject:
     total = sums["prompt_tokens"] + sums["completion_tokens"]
     return {"period": start, **sums, "total_tokens": total, "currency": currency}

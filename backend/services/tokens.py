@@ -2,10 +2,10 @@
 
 import hashlib
 import secrets
-from typing import Any
 
 from sqlalchemy import delete, select
 
+from ..agent.types import JsonObject
 from ..errors import NotFound
 from ..extensions import Database
 from ..ids import iso
@@ -15,7 +15,7 @@ from .paging import Page, encode_cursor, list_json, newest_first
 PREFIX = "nc_"
 
 
-def list_tokens(db: Database, user_id: str, page: Page) -> dict[str, Any]:
+def list_tokens(db: Database, user_id: str, page: Page) -> JsonObject:
     """The user's tokens, newest first, without their secrets."""
     with db.read() as session:
         mine = select(ApiToken).where(ApiToken.user_id == user_id)
@@ -23,7 +23,7 @@ def list_tokens(db: Database, user_id: str, page: Page) -> dict[str, Any]:
     return list_json(rows, page, token_json, lambda t: encode_cursor(t.created_at, t.id))
 
 
-def create_token(db: Database, user_id: str, name: str) -> dict[str, Any]:
+def create_token(db: Database, user_id: str, name: str) -> JsonObject:
     """A new token; `token` is in this answer and nowhere else."""
     secret = PREFIX + secrets.token_urlsafe(32)
     with db.write() as session:
@@ -41,7 +41,7 @@ def delete_token(db: Database, user_id: str, token_id: str) -> None:
             raise NotFound("There is no such token.")
 
 
-def token_json(token: ApiToken) -> dict[str, Any]:
+def token_json(token: ApiToken) -> JsonObject:
     """`{id, name, created_at, last_used_at}`."""
     return {
         "id": token.id,

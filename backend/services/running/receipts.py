@@ -1,10 +1,10 @@
 """What a cancel did: which work was stopped, which had finished, which was abandoned, and what it all cost."""
 
 from dataclasses import dataclass
-from typing import Any
 
 from sqlalchemy import select
 
+from ...agent.types import JsonObject
 from ...errors import NotFound
 from ...models import Run, ToolCall
 from ..runtime import Runtime
@@ -46,15 +46,15 @@ def look(runtime: Runtime, run_id: str) -> Look:
         return Look(status, frozenset(calls))
 
 
-def receipt(runtime: Runtime, run_id: str, before: Look) -> dict[str, Any]:
+def receipt(runtime: Runtime, run_id: str, before: Look) -> JsonObject:
     """`{status, stopped, finished, abandoned, usage}`; the lists hold calls, child runs and the model's answer."""
     with runtime.db.read() as session:
         run = session.get_one(Run, run_id)
         calls = session.scalars(select(ToolCall).where(ToolCall.run_id == run_id).order_by(ToolCall.position)).all()
         children = session.scalars(select(Run).where(Run.parent_run_id == run_id)).all()
-    stopped: list[dict[str, Any]] = []
-    finished: list[dict[str, Any]] = []
-    abandoned: list[dict[str, Any]] = []
+    stopped: list[JsonObject] = []
+    finished: list[JsonObject] = []
+    abandoned: list[JsonObject] = []
     for call in calls:
         item = {"type": "tool_call", "id": call.id, "name": call.name, "status": call.status}
         if call.status == "cancelled":

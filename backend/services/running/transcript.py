@@ -3,7 +3,6 @@
 import json
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from sqlalchemy import select
 from sqlalchemy.orm import Session, aliased
@@ -132,7 +131,7 @@ def _steps(message: Message, acts: _Acts) -> Iterable[tuple[str, list[ToolCall]]
 
 
 def _request(call: ToolCall) -> ToolCallRequest:
-    function: dict[str, Any] = call.call["function"]
+    function: JsonObject = call.call["function"]
     stored = call.request or {}
     known = {"id", "type", "function", "extra_content"}
     return ToolCallRequest(
