@@ -174,7 +174,8 @@ def test_a_growing_answer_is_followed_by_who_is_at_its_end(web, open_conversatio
 
 def test_two_tabs_show_the_same(web, open_conversation: Callable[..., Page], open_page: Opener) -> None:
     conversation, gate = web.conversation(), threading.Event()
-    web.answers["From the first tab."] = [Turn(text=["Half ", "whole."], gates={1: gate})]
+    turn = Turn(text=["Half ", "whole."], gates={1: gate})
+    web.answers["From the first tab."] = [turn]
     first = open_conversation(conversation)
     second = open_page(web.server, f"/c/{conversation}", context=first.context)
     expect(composer(second)).to_be_visible()
@@ -182,6 +183,7 @@ def test_two_tabs_show_the_same(web, open_conversation: Callable[..., Page], ope
     for tab in (first, second):
         expect(log(tab)).to_contain_text("Half")
     second.get_by_role("button", name="Stop").first.click()
+    assert turn.client_left.wait(10)
     gate.set()
     for tab in (first, second):
         idle(tab)
