@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 from support.browser import browser, browser_sessions, open_page
+from support.model_server import ModelServer
 
 from backend import migrations
 from backend.extensions import Database
@@ -27,6 +28,13 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     for item in items:
         if "full" in item.keywords:
             item.add_marker(skip)
+
+
+@pytest.fixture
+def model() -> Iterator[ModelServer]:
+    """A scripted model server on loopback."""
+    with ModelServer() as server:
+        yield server
 
 
 @pytest.fixture(scope="session")

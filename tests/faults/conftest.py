@@ -9,13 +9,6 @@ from support.server import Server
 
 
 @pytest.fixture
-def model() -> Iterator[ModelServer]:
-    """A scripted model server on loopback."""
-    with ModelServer() as server:
-        yield server
-
-
-@pytest.fixture
 def start_server(tmp_path: Path, model: ModelServer) -> Iterator[Callable[..., Server]]:
     """Start NanoClaw with the scripted model; settings may be added."""
     started: list[Server] = []

@@ -10,13 +10,6 @@ from support.model_server import ModelServer
 from support.server import Server
 
 
-@pytest.fixture
-def model() -> Iterator[ModelServer]:
-    """A scripted model server on loopback."""
-    with ModelServer() as server:
-        yield server
-
-
 @pytest.fixture(scope="session")
 def site() -> Iterator[str]:
     """A web site on loopback; its address."""

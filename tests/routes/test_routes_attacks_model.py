@@ -17,13 +17,6 @@ ENDED = ("completed", "failed", "cancelled", "timeout", "max_steps")
 
 
 @pytest.fixture
-def model() -> Iterator[ModelServer]:
-    """The scripted model."""
-    with ModelServer() as server:
-        yield server
-
-
-@pytest.fixture
 def settings(settings: Settings, model: ModelServer) -> Settings:
     """An instance that talks to the scripted model."""
     return replace(settings, openai_base_url=model.url, openai_api_key="sk-a-secret", openai_model="scripted-model")

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from backend.tools import ToolExecutor, ToolRegistry, init_tools
+from backend.tools import ExecutorSettings, ToolExecutor, ToolRegistry, init_tools
 from backend.tools.factory import define
 
 ANYTHING = {"type": "object", "properties": {}, "additionalProperties": True}
@@ -94,3 +94,9 @@ def ask() -> Callable[..., dict[str, Any]]:
         return {"id": id_, "type": "function", "function": {"name": name, "arguments": json.dumps(arguments)}}
 
     return make
+
+
+@pytest.fixture
+def quick(registry: ToolRegistry) -> ToolExecutor:
+    """An executor whose retries do not wait."""
+    return ToolExecutor(registry, settings=ExecutorSettings(jitter=lambda: 0.0))

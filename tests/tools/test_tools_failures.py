@@ -39,12 +39,6 @@ def result_of(executor: ToolExecutor, call: Any, context: Any = None) -> dict[st
     return result
 
 
-@pytest.fixture
-def quick(registry: ToolRegistry) -> ToolExecutor:
-    """An executor whose retries do not wait."""
-    return ToolExecutor(registry, settings=ExecutorSettings(jitter=lambda: 0.0))
-
-
 def test_nb_err_01_what_a_tool_raises_is_told_with_type_and_message(
     executor: ToolExecutor, tools: Any, ask: Any
 ) -> None:

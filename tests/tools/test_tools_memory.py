@@ -18,12 +18,6 @@ P = {"project_id": "p", "user_id": "u"}
 NUMBER = {"type": "object", "properties": {"n": {"type": "integer", "default": 1}, "m": {"type": "integer"}}}
 
 
-@pytest.fixture
-def quick(registry: ToolRegistry) -> ToolExecutor:
-    """An executor whose retries do not wait."""
-    return ToolExecutor(registry, settings=ExecutorSettings(jitter=lambda: 0.0))
-
-
 class Clock:
     """Monotonic seconds that a test moves."""
 

@@ -13,13 +13,6 @@ from backend.settings import Settings
 
 
 @pytest.fixture
-def model() -> Iterator[ModelServer]:
-    """A scripted model server on loopback."""
-    with ModelServer() as server:
-        yield server
-
-
-@pytest.fixture
 def make_instance(tmp_path: Path, model: ModelServer) -> Iterator[Callable[[], Instance]]:
     """Build an instance over the same folder; started ones are stopped at the end."""
     made: list[Instance] = []
