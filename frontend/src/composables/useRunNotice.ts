@@ -2,12 +2,15 @@ import { onScopeDispose, ref } from 'vue'
 import { useI18n } from 'vue-i18n'
 import type { Call } from '@/api/types'
 import type { RunEvent, RunView } from '@/lib/runView'
+import { useToolWords } from './useToolWords'
 
 const PACE_MS = 5_000
+const LIMITS: ReadonlySet<string> = new Set(['max_steps', 'run_timeout'])
 
 /** What a screen reader hears of a run: at most one line in five seconds; errors at once. */
 export function useRunNotice() {
   const { t } = useI18n()
+  const { toolName } = useToolWords()
   const polite = ref('')
   const assertive = ref('')
   let saidAt = 0
@@ -24,13 +27,15 @@ export function useRunNotice() {
     timer ??= setTimeout(flush, Math.max(0, saidAt + PACE_MS - Date.now()))
   }
   function onEvent(event: RunEvent, view: RunView): void {
-    const name = () => (event.data.call as Call).function.name
+    const name = () => toolName((event.data.call as Call).function.name)
     if (event.type === 'run.started') say(t('chat.sayAnswering'))
     if (event.type === 'tool_call.started') say(t('chat.sayToolStarted', { name: name() }))
     if (event.type === 'tool_call.finished' && (event.data.call as Call).success === false) say(t('chat.sayToolFailed', { name: name() }))
     if (event.type !== 'run.finished') return
+    const words = view.messages.at(-1)?.content.split(/\s+/).length ?? 0
     if (view.status === 'failed') assertive.value = t('chat.sayFailed')
-    else say(t('chat.sayFinished', { n: view.messages.at(-1)?.content.split(/\s+/).length ?? 0 }))
+    else if (view.status !== 'completed') say(LIMITS.has(view.stopReason ?? '') ? t(`chat.stop_${view.stopReason}`) : t('chat.sayStopped'))
+    else say(t('chat.sayFinished', { n: words }, words))
   }
   onScopeDispose(() => clearTimeout(timer))
   return { polite, assertive, onEvent }

@@ -3,6 +3,7 @@ import type { Tool } from '@/api/types'
 import { bestMatches } from '@/lib/match'
 import { replaceTrigger, triggerAt } from '@/lib/suggest'
 import { useFolder } from './useFiles'
+import { useToolWords } from './useToolWords'
 
 export interface Suggestion {
   id: string
@@ -17,6 +18,7 @@ const MOST = 8
 
 /** The menu over the composer: commands after `/`, files of the project after `@`. */
 export function useSuggestions(text: Ref<string>, field: Ref<HTMLTextAreaElement | null>, tools: Ref<Tool[]>, projectId: Ref<string | null>, onFile: (path: string) => void) {
+  const { toolAbout: about } = useToolWords()
   const cursor = ref(0)
   const active = ref(0)
   const dismissed = ref(false)
@@ -31,7 +33,7 @@ export function useSuggestions(text: Ref<string>, field: Ref<HTMLTextAreaElement
     if (asked.kind === 'command') {
       // A whole command is ready to go: Enter sends it.
       if (tools.value.some((tool) => tool.name === asked.query)) return []
-      return bestMatches(tools.value, asked.query, (tool) => tool.name, MOST).map((tool) => ({ id: tool.name, label: `/${tool.name}`, detail: tool.description, folder: false, insert: `/${tool.name} ` }))
+      return bestMatches(tools.value, asked.query, (tool) => tool.name, MOST).map((tool) => ({ id: tool.name, label: `/${tool.name}`, detail: about(tool), folder: false, insert: `/${tool.name} ` }))
     }
     const name = asked.query.split('/').at(-1) ?? ''
     return bestMatches(files.items.value, name, (file) => file.name, MOST).map((file) => ({

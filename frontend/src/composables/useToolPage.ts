@@ -38,12 +38,11 @@ export function useToolPage() {
   const reload = useMutation({
     mutationFn: reloadTools,
     onSuccess: (answer) => {
-      toasts.show(t('tools.reloaded', { n: answer.tools }))
+      toasts.show(t('tools.reloaded', { n: answer.tools }, answer.tools))
       return refresh()
     },
     onError,
   })
-  const label = (name: string): string => (te(`calls.name_${name}`) ? t(`calls.name_${name}`) : name)
   const category = (name: string): string => (te(`tools.category_${name}`) ? t(`tools.category_${name}`) : name)
-  return { query, groups, fileErrors, open, show, isAdmin, change, reload, label, category }
+  return { query, groups, fileErrors, open, show, isAdmin, change, reload, category }
 }

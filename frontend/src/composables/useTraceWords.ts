@@ -1,24 +1,24 @@
 import { useI18n } from 'vue-i18n'
 import type { RunStatus } from '@/api/types'
-import { callLine, callResult } from '@/lib/calls'
 import { formatSeconds } from '@/lib/format'
 import type { TraceRow } from '@/lib/trace'
+import { useToolWords } from './useToolWords'
 import { useTrace } from './useTrace'
 
 const ENDED_WELL: ReadonlySet<string> = new Set(['success', 'completed'])
 
 /** Rows of a trace in words. */
 export function useTraceWords() {
-  const { t, te, locale } = useI18n()
+  const { t, locale } = useI18n()
+  const { toolName, toolLine } = useToolWords()
   const { run, now } = useTrace()
-  const toolName = (name: string): string => (te(`calls.name_${name}`) ? t(`calls.name_${name}`) : name)
 
   function name(row: TraceRow): string {
     if (row.call) return toolName(row.call.function.name)
     return row.kind === 'step' ? t('trace.step', { n: (row.step ?? 0) + 1 }) : t('trace.run')
   }
   function line(row: TraceRow): string {
-    if (row.call) return (row.bad && callResult(row.call).error) || callLine(row.call)
+    if (row.call) return toolLine(row.call)
     if (row.kind === 'step') return row.source?.text.trim().split('\n')[0] || row.source?.model || ''
     return run.data.value?.model ?? ''
   }
