@@ -1,8 +1,9 @@
 import { useQueryClient } from '@tanstack/vue-query'
 import { ref, type Ref } from 'vue'
 import { useRouter } from 'vue-router'
-import { createConversation, sendMessage } from '@/api/conversations'
+import { createConversation, deleteConversation, sendMessage } from '@/api/conversations'
 import { keys } from '@/api/keys'
+import { ApiError } from '@/api/problem'
 import type { Pending } from '@/lib/chatRows'
 import { conversationLink } from '@/router/links'
 import type { useComposerOptions } from './useComposerOptions'
@@ -14,6 +15,9 @@ export interface Outgoing {
   /** Undefined continues the active branch; a value makes a branch after that message. */
   parentId?: string | null
 }
+
+/** The server has said no: the message is certainly not stored there. */
+const refused = (error: unknown): boolean => error instanceof ApiError && error.status >= 400 && error.status < 500
 
 interface Place {
   id: Ref<string | null>
@@ -29,11 +33,31 @@ export function useOutbox({ id, projectId, messages, options, onRun }: Place) {
   const router = useRouter()
   const pending = ref<Pending[]>([])
 
-  async function ensureConversation(): Promise<string> {
-    if (id.value) return id.value
-    const made = await createConversation({ project_id: projectId.value, model: options.model.value, thinking: options.thinking.value })
-    client.setQueryData(keys.conversation(made.id), made)
+  // The conversation made for a first message that has not arrived: another try goes there, a refusal takes it back.
+  let made: { project: string | null; id: Promise<string> } | null = null
+
+  async function create(): Promise<string> {
+    const conversation = await createConversation({ project_id: projectId.value, model: options.model.value, thinking: options.thinking.value })
+    client.setQueryData(keys.conversation(conversation.id), conversation)
+    return conversation.id
+  }
+  function ensureConversation(): Promise<string> {
+    if (id.value) return Promise.resolve(id.value)
+    if (made?.project !== projectId.value) made = null
+    made ??= { project: projectId.value, id: create() }
+    made.id.catch(() => (made = null))
     return made.id
+  }
+  /** Nothing was said in it, so that nobody misses it. */
+  async function takeBack(): Promise<void> {
+    const empty = made
+    made = null
+    try {
+      if (empty) await deleteConversation(await empty.id)
+    } catch {
+      // It was never made, or the server is away: then it stays as it is.
+    }
+    void client.invalidateQueries({ queryKey: keys.conversations })
   }
   async function post(place: string, item: Pending): Promise<void> {
     const answer = await sendMessage(place, {
@@ -49,10 +73,12 @@ export function useOutbox({ id, projectId, messages, options, onRun }: Place) {
     try {
       const place = await ensureConversation()
       await post(place, item)
-      discard(item)
+      pending.value = pending.value.filter((other) => other.clientId !== item.clientId)
       void client.invalidateQueries({ queryKey: keys.conversations })
       if (!id.value) await router.replace({ ...(conversationLink({ id: place, project_id: projectId.value }) as object), query: router.currentRoute.value.query })
+      made = null
     } catch (error) {
+      if (refused(error) && alone(item)) await takeBack()
       pending.value = pending.value.map((other) => (other.clientId === item.clientId ? { ...other, error } : other))
     }
   }
@@ -61,7 +87,9 @@ export function useOutbox({ id, projectId, messages, options, onRun }: Place) {
     pending.value = [...pending.value, item]
     return deliver(item)
   }
+  const alone = (item: Pending): boolean => !id.value && pending.value.every((other) => other.clientId === item.clientId)
   function discard(item: Pending): void {
+    if (alone(item)) void takeBack()
     pending.value = pending.value.filter((other) => other.clientId !== item.clientId)
   }
   return { pending, send, resend: deliver, discard }
