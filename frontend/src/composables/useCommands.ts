@@ -4,7 +4,7 @@ import { useI18n } from 'vue-i18n'
 import { useRouter, type RouteLocationRaw } from 'vue-router'
 import { keys } from '@/api/keys'
 import { searchAll } from '@/api/search'
-import { bestMatches } from '@/lib/match'
+import { bestMatches, score } from '@/lib/match'
 import { comboLabel, SHORTCUTS } from '@/lib/keymap'
 import { conversationLink, newConversationLink } from '@/router/links'
 import { IconChat, IconExternal, IconFolder, IconPlay, IconSearch } from '@/ui/icons'
@@ -81,13 +81,15 @@ export function useCommands(text: Ref<string>, close: () => void) {
   const everywhere = computed<Command[]>(() => [{ id: 'search', label: t('palette.everywhere', { text: text.value.trim() }), icon: IconSearch, run: go({ name: 'search', query: { q: text.value.trim() } }) }])
   return computed(() => {
     const best = (commands: Command[], most: number) => bestMatches(commands, text.value, (command) => command.label, most)
-    const all = [
+    const named = [
       { label: t('palette.conversations'), items: best(conversationCommands.value, 6) },
       { label: t('palette.projects'), items: best(projectCommands.value, 5) },
       { label: t('palette.pages'), items: best(pages.value, 5) },
       { label: t('palette.actions'), items: best(actions.value, text.value ? 8 : 20) },
-      { label: t('palette.found'), items: text.value.trim() ? [...hits.value.slice(0, 8), ...everywhere.value] : [] },
-    ]
-    return all.filter((group) => group.items.length)
+    ].filter((group) => group.items.length)
+    // With words the group with the best match leads: its first item is what Enter takes.
+    const points = (group: (typeof named)[number]) => score(group.items[0]!.label, text.value)
+    if (!text.value.trim()) return named
+    return [...named.sort((a, b) => points(b) - points(a)), { label: t('palette.found'), items: [...hits.value.slice(0, 8), ...everywhere.value] }]
   })
 }
