@@ -31,6 +31,11 @@ class Batch:
     kept_as: str | None = None
     deltas: bool = False  # a viewer sees text grow by it
 
+    @property
+    def must_survive_power_loss(self) -> bool:
+        """True for what somebody waits for and for calls; that a step has begun may go with its first words."""
+        return self.awaited or any(isinstance(row, CallRecord) for row in self.rows)
+
 
 def not_begun(record: Record) -> Record:
     """The record of a call whose start could not be stored, so that it did not start; others as they are."""

@@ -42,7 +42,7 @@ class RunWriter:
 
     What nobody waits for is committed with the next that somebody waits for, or within 50 ms. Deltas are
     committed at once when the run's last ones are at least 50 ms old: the first of an answer always.
-    Batches that somebody waits for or that hold rows are written with synchronous=FULL, deltas with NORMAL.
+    Batches that somebody waits for or that hold calls are written with synchronous=FULL, others with NORMAL.
 
     A database that takes nothing is tried 4 times; then the batch goes to the fallback log, its caller gets
     StorageError, and it is entered as soon as the database takes writes again, before anything newer of its run.
@@ -245,7 +245,7 @@ class RunWriter:
         by_run: dict[str, list[Batch]] = {kept_of: []} if kept_of else {}
         for batch in batches:
             by_run.setdefault(batch.run_id, []).append(batch)
-        connection = self._ready_connection(full=bool(kept_of) or any(b.awaited or b.rows for b in batches))
+        connection = self._ready_connection(full=bool(kept_of) or any(b.must_survive_power_loss for b in batches))
         with self._db.transaction(connection):
             for run_id, mine in by_run.items():
                 told += grouping.write_run(connection, [*self.fallback.of(run_id), *mine])
