@@ -13,7 +13,7 @@ export function useErrorWords() {
   const sentence = (code: string | undefined): string => (code && te(`errors.${code}`) ? t(`errors.${code}`) : '')
   /** The sentence of the code; else the server's own; else the bare code. */
   const told = (code: string, detail = ''): string => sentence(code) || detail || t('errors.generic', { code })
-  return { sentence, told }
+  return { sentence, told, wide: (code: string) => WIDE.has(code) }
 }
 
 /** Words an error for people in one line, as in a toast: by its code, with the server's sentence where the code alone says too little. */

@@ -18,7 +18,8 @@ const MOST = 8
 
 /** The menu over the composer: commands after `/`, files of the project after `@`. */
 export function useSuggestions(text: Ref<string>, field: Ref<HTMLTextAreaElement | null>, tools: Ref<Tool[]>, projectId: Ref<string | null>, onFile: (path: string) => void) {
-  const { toolAbout: about } = useToolWords()
+  const { toolName, toolAbout } = useToolWords()
+  const about = (tool: Tool) => [toolName(tool.name), toolAbout(tool)].filter((part) => part !== tool.name).join(' · ')
   const cursor = ref(0)
   const active = ref(0)
   const dismissed = ref(false)
@@ -33,7 +34,7 @@ export function useSuggestions(text: Ref<string>, field: Ref<HTMLTextAreaElement
     if (asked.kind === 'command') {
       // A whole command is ready to go: Enter sends it.
       if (tools.value.some((tool) => tool.name === asked.query)) return []
-      return bestMatches(tools.value, asked.query, (tool) => tool.name, MOST).map((tool) => ({ id: tool.name, label: `/${tool.name}`, detail: about(tool), folder: false, insert: `/${tool.name} ` }))
+      return bestMatches(tools.value, asked.query, (tool) => `${tool.name} ${toolName(tool.name)}`, MOST).map((tool) => ({ id: tool.name, label: `/${tool.name}`, detail: about(tool), folder: false, insert: `/${tool.name} ` }))
     }
     const name = asked.query.split('/').at(-1) ?? ''
     return bestMatches(files.items.value, name, (file) => file.name, MOST).map((file) => ({

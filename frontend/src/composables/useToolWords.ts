@@ -7,7 +7,7 @@ import { useErrorWords } from './useErrorText'
 /** Tools and their calls in the reader's language; tools of one's own are told in the server's words. */
 export function useToolWords() {
   const { t, te, locale } = useI18n()
-  const { sentence } = useErrorWords()
+  const { sentence, wide } = useErrorWords()
   const say = (key: string, values: Record<string, unknown>, count?: number): string => (count === undefined ? t(key, values) : t(key, values, count))
 
   const toolName = (name: string): string => (te(`builtin.title_${name}`) ? t(`builtin.title_${name}`) : name)
@@ -16,6 +16,8 @@ export function useToolWords() {
   function failure(call: Call): string {
     const { code, error } = callResult(call)
     const worded = sentence(code || call.status)
+    // Its facts are worth more than a wide sentence to those who can read them.
+    if (error && wide(code) && locale.value === 'en') return error
     if (!worded) return error || callSummary(call, say, locale.value)
     const about = callLine({ ...call, summary: null })
     return about ? t('calls.failedAt', { about, why: worded }) : worded
