@@ -23,7 +23,7 @@ const RESULTS: Record<string, (args: Record<string, unknown>) => [unknown, strin
   file_delete: (a) => [{ path: a.path }, `Deleted ${String(a.path)}`],
   file_exists: (a) => [{ path: a.path, exists: true }, `${String(a.path)} exists`],
   file_mkdir: (a) => [{ path: a.path }, `Made ${String(a.path)}`],
-  get_weather: (a) => [{ city: a.city ?? 'Paris', temperature_c: 17, condition: 'Partly cloudy', humidity: 62, wind_kmh: 14, simulated: true }, '17 °C, partly cloudy (simulated)'],
+  get_weather: (a) => [{ city: a.city ?? 'Paris', temperature_c: 17, conditions: 'partly cloudy', humidity_percent: 62, wind_kmh: 14, simulated: true }, '17 °C, partly cloudy (simulated)'],
   multi_agent: () => [{ success: true, total: 3, results: [
     { task_name: 'North', success: true, response: 'North grew by 12 % against last year.' },
     { task_name: 'South', success: true, response: 'South fell by 3 %, mostly in March.' },
