@@ -11,6 +11,7 @@ import urllib.request
 import webbrowser
 from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from sqlalchemy.exc import DatabaseError
 
@@ -18,6 +19,9 @@ from . import settings as settings_module
 from .errors import InvalidInput, NanoClawError
 from .services.instance import InstanceLock
 from .settings import Settings
+
+if TYPE_CHECKING:
+    from .serving import Started
 
 TRIED_PORTS = 50
 READY_SECONDS = 30.0
@@ -102,13 +106,18 @@ def _serve(options: argparse.Namespace) -> int:
     lock.say(url=url, pid=os.getpid())
     code = _login_code(settings)
     signal.signal(signal.SIGINT, signal.default_int_handler)
-    ready = threading.Thread(
-        target=_welcome, args=(settings, f"{url}/auth/{code}", not options.no_browser), daemon=True
-    )
-    ready.start()
+    build_here = starter(settings)
+
+    def start() -> "Started":
+        """In the serving process: a thread that ran before the fork could leave a lock held for ever in there."""
+        started = build_here()
+        welcome = (settings, f"{url}/auth/{code}", not options.no_browser)
+        threading.Thread(target=_welcome, args=welcome, daemon=True).start()
+        return started
+
     from .serving import serve
 
-    serve(settings, starter(settings))
+    serve(settings, start)
     return 0
 
 

@@ -7,7 +7,8 @@ from flask import Flask
 
 from ..settings import Settings
 
-Start = Callable[[], tuple[Flask, Callable[[], None]]]
+Started = tuple[Flask, Callable[[], None]]  # the application, and how to stop it
+Start = Callable[[], Started]
 
 
 def serve(settings: Settings, start: Start) -> None:
