@@ -32,17 +32,17 @@ REPORT = """# Sales by city
 
 | City | Units |
 |---|---:|
-| Lisbon | 21,033 |
-| Oslo | 20,871 |
-| 上海 | 20,455 |
-| Quito | 20,112 |
+| Lisbon | 21,949 |
+| Oslo | 20,568 |
+| 上海 | 19,814 |
+| Quito | 19,762 |
 
-Lisbon leads by less than one percent.
+Lisbon leads Oslo by 6.7%.
 """
 ANSWER = """I have written **report.md**. In short:
 
-- **Lisbon** sold most, with 21,033 units
-- the four cities lie within five percent of each other
+- **Lisbon** sold most, with 21,949 units
+- **Quito** sold least, with 19,762
 
 ```python
 share = units["Lisbon"] / sum(units.values())
@@ -70,7 +70,7 @@ def scripted(body: dict[str, Any]) -> Turn:
             text="Now the sums.",
             tool_calls=[
                 Call("execute_python", {"code": CODE, "files": ["sales.csv"]}),
-                Call("calculator", {"expression": "21033 / 82471"}),
+                Call("calculator", {"expression": "21949 / 82093"}),
             ],
         ),
         Turn(tool_calls=[Call("file_write", {"path": "report.md", "content": REPORT})]),
