@@ -75,16 +75,19 @@ class Server:
                 stderr=log,
                 start_new_session=True,
             )
-        deadline = time.monotonic() + READY_SECONDS
-        while time.monotonic() < deadline:
+        deadline, last = time.monotonic() + READY_SECONDS, "nothing"
+        while time.monotonic() < deadline and self._process.poll() is None:
             try:
-                if self.session.get(f"{self.url}/healthz", timeout=2).ok:
+                answer = self.session.get(f"{self.url}/healthz", timeout=2)
+                if answer.ok:
                     return
-            except (requests.ConnectionError, requests.Timeout):
-                if self._process.poll() is not None:
-                    break
-                time.sleep(0.02)
-        raise AssertionError(f"the server did not start:\n{self.log.read_text(errors='replace')[-3000:]}")
+                last = f"{answer.status_code} {answer.text[:200]}"
+            except (requests.ConnectionError, requests.Timeout) as fault:
+                last = type(fault).__name__
+            time.sleep(0.02)
+        self.kill()
+        said = self.log.read_text(errors="replace")[-3000:]
+        raise AssertionError(f"the server did not start; the last answer was {last}; it said:\n{said}")
 
     def stop(self) -> int:
         """SIGTERM; its exit status."""
