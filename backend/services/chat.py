@@ -12,14 +12,15 @@ from ..errors import Conflict, InvalidInput, NotFound
 from ..ids import utc_now
 from ..models import Conversation, Message, Run
 from ..stores import search_index
+from ..tools.core import ToolRegistry
 from .attachments import describe
 from .conversations import active_runs, get_conversation, index_title
+from .language import language_of
 from .messages import get_message, load
 from .runs import RunRequest, add_chat_run, check_request
 from .runtime import Runtime
 from .serializers import run_json
-
-TITLE_CHARS = 60
+from .titles import title_from
 
 
 class _Unset:
@@ -57,7 +58,7 @@ class ChatService:
             conversation = get_conversation(session, user_id, conversation_id)
             if (earlier := _sent_before(session, conversation, new)) is not None:
                 return _accepted(session, earlier)
-            message = _store(session, conversation, new, attachments)
+            message = _store(session, conversation, new, attachments, self._runtime.registry)
             run = None
             if message.state == "sent":
                 run = add_chat_run(session, conversation, message.id, new.content, new.request)
@@ -136,7 +137,9 @@ def _accepted(session: Session, message: Message) -> JsonObject:
     return {"message": shown, "run": run_json(run) if run else None}
 
 
-def _store(session: Session, conversation: Conversation, new: NewMessage, attachments: list[JsonObject]) -> Message:
+def _store(
+    session: Session, conversation: Conversation, new: NewMessage, attachments: list[JsonObject], registry: ToolRegistry
+) -> Message:
     waits = conversation.id in active_runs(session, [conversation.id])
     parent_id = _parent(session, conversation, new, waits)
     conversation.last_position += 1
@@ -157,7 +160,8 @@ def _store(session: Session, conversation: Conversation, new: NewMessage, attach
     if not waits:
         conversation.active_leaf_id = message.id
     if not conversation.title:
-        conversation.title = title_from(new.content)
+        language = language_of(session, conversation.owner_id)
+        conversation.title = title_from(new.content, registry, language)
         index_title(session, conversation)
     search_index.add_message(session.connection(), message.id, conversation.id, conversation.project_id, new.content)
     return message
@@ -181,13 +185,3 @@ def _kept(request: RunRequest) -> JsonObject:
     """What a waiting message asks of the run that will answer it."""
     tools = None if request.tools is None else list(request.tools)
     return {"tools": tools, "model": request.model, "limits": request.limits}
-
-
-def title_from(content: str) -> str:
-    """The first words of a message, at most 60 characters, cut at a space where there is one."""
-    words = " ".join(content.split())
-    if len(words) <= TITLE_CHARS:
-        return words
-    head = words[:TITLE_CHARS]
-    cut = head.rfind(" ")
-    return (head[:cut] if cut > TITLE_CHARS // 2 else head).rstrip() + "…"

@@ -8,7 +8,7 @@ from sqlalchemy import func, select
 from backend.app import Instance
 from backend.errors import Conflict, InvalidInput, NotFound
 from backend.models import Conversation, Message, Run
-from backend.services.chat import ChatService, NewMessage, title_from
+from backend.services.chat import ChatService, NewMessage
 from backend.services.conversations import create_conversation
 from backend.services.runs import RunRequest
 from backend.services.runtime import Runtime
@@ -109,17 +109,3 @@ def test_limits_come_from_the_request_then_the_project(runtime: Runtime, owner: 
     assert run["model"] == "m"
     with pytest.raises(InvalidInput):
         ChatService(runtime).send_message(owner, conversation, NewMessage("x", request=RunRequest(limits={"steps": 1})))
-
-
-@pytest.mark.parametrize(
-    ("content", "title"),
-    [
-        ("hello", "hello"),
-        ("  two\n\nlines ", "two lines"),
-        ("x" * 100, "x" * 60 + "…"),
-        ("请把这份很长的季度报告总结成三句话" * 6, ("请把这份很长的季度报告总结成三句话" * 6)[:60] + "…"),
-        ("word " * 30, ("word " * 12).strip() + "…"),
-    ],
-)
-def test_a_title_is_the_messages_first_words(content: str, title: str) -> None:
-    assert title_from(content) == title
