@@ -18,6 +18,7 @@ from .sse import DONE
 
 BASE_URL = "https://api.anthropic.com"
 API_VERSION = "2023-06-01"
+MOST_LISTED = 1000
 DEFAULT_MAX_TOKENS = 8_192
 THINKING_TOKENS = 4_096
 LEAST_THINKING_TOKENS = 1_024
@@ -38,6 +39,7 @@ class Anthropic(ServerProvider):
         super().__init__(settings, shared)
         base = (settings.base_url or BASE_URL).strip().rstrip("/").removesuffix("/messages").removesuffix("/v1")
         self._endpoint = f"{base}/v1/messages"
+        self._models = f"{base}/v1/models?limit={MOST_LISTED}"
         self._head = {
             "Content-Type": "application/json",
             "Accept": "text/event-stream, application/json",
@@ -51,6 +53,9 @@ class Anthropic(ServerProvider):
 
     def _url(self) -> str:
         return self._endpoint
+
+    def _models_url(self) -> str:
+        return self._models
 
     def _headers(self) -> dict[str, str]:
         return self._head

@@ -22,6 +22,7 @@ from .server import IDLE_TIMEOUT_SECONDS, TOTAL_TIMEOUT_SECONDS, ServerProvider,
 
 OFFLINE = "offline"
 KINDS = ("openai", "anthropic", "offline", "scripted")
+LISTING_KINDS = ("openai", "anthropic")
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,10 +154,10 @@ class Catalogue:
 
     def _names(self, config: ProviderConfig) -> tuple[str, ...]:
         """The models that a provider offers: those it is set up with, or else those that its server lists."""
-        if config.models or config.kind != "openai":
+        if config.models or config.kind not in LISTING_KINDS:
             return config.models
         provider = self._provider(config)
-        return self._offered.names(config.id, provider.list_models) if isinstance(provider, OpenAICompatible) else ()
+        return self._offered.names(config.id, provider.list_models) if isinstance(provider, ServerProvider) else ()
 
     def _facts(self, config: ProviderConfig, model: str) -> ModelFacts:
         facts = self._table.facts(model)

@@ -4,20 +4,12 @@ from collections.abc import Callable
 from urllib.parse import urlsplit
 
 from ..agent.types import JsonObject, ModelRequest
-from ..cancel import CancelToken
-from ..errors import ModelError
-from .connection import Deadline
-from .faults import Complaint, error_for, read_body
+from .faults import Complaint
 from .lessons import Lessons, lesson_from
 from .reading import AnswerReader
 from .server import USER_AGENT, ServerProvider, ServerSettings, Shared
 from .shape import request_body
-from .sse import parse_json
-from .transport import Exchange
 from .wire import ReadOptions, ReplyReader
-
-MODEL_LIST_BYTES = 4 * 1024 * 1024
-LIST_TIMEOUT_SECONDS = 10.0
 
 THINKING: dict[str, Callable[[bool], JsonObject]] = {
     "effort": lambda on: {"reasoning_effort": "medium" if on else "minimal"},
@@ -117,19 +109,8 @@ class OpenAICompatible(ServerProvider):
         if isinstance(reader, ReplyReader) and (reader.orphan_thought or reader.misjudged):
             self._memory.learn(f"{self.settings.id}/{model}", {"in_thought": not reader.misjudged})
 
-    def list_models(self, timeout: float = LIST_TIMEOUT_SECONDS) -> list[str]:
-        """The names of the models that the server offers. Raises ModelError and its kinds."""
-        headers = {k: v for k, v in self._headers().items() if k != "Content-Type"}
-        url = base_of(self.settings.base_url) + "/models"
-        deadline = Deadline(None, timeout)
-        opened = self._transport.send(Exchange(url, b"", headers, "GET"), deadline, CancelToken())
-        try:
-            body = opened.response.read_all(MODEL_LIST_BYTES)
-            if opened.response.status != 200:
-                raise error_for(read_body(opened.response.status, body), opened.response.headers, self.settings.api_key)
-            return _model_names(body)
-        finally:
-            opened.close()
+    def _models_url(self) -> str:
+        return base_of(self.settings.base_url) + "/models"
 
 
 def _tool_names(request: ModelRequest) -> set[str]:
@@ -138,15 +119,3 @@ def _tool_names(request: ModelRequest) -> set[str]:
         for call in message.get("tool_calls") or ():
             names.add(call["function"]["name"])
     return names
-
-
-def _model_names(body: bytes) -> list[str]:
-    try:
-        value = parse_json(body)
-    except ValueError:
-        value = None
-    items = value.get("data", value.get("models")) if isinstance(value, dict) else value
-    if not isinstance(items, list):
-        raise ModelError("The server's list of models cannot be read. Check the base URL.")
-    names = (item.get("id") or item.get("name") if isinstance(item, dict) else item for item in items)
-    return [name for name in names if isinstance(name, str) and name]

@@ -11,7 +11,7 @@ from ..agent.types import ModelRequest
 from ..cancel import CancelToken
 from ..errors import ModelError
 from .openai_compat import OpenAICompatible
-from .server import ServerSettings
+from .server import ServerProvider, ServerSettings
 
 PROBE_SECONDS = 0.5
 TEST_SECONDS = 30.0
@@ -96,7 +96,7 @@ def try_model(provider: LLMProvider, model: str, timeout: float = TEST_SECONDS) 
 
 
 def _first_model(provider: LLMProvider) -> str:
-    names = provider.list_models() if isinstance(provider, OpenAICompatible) else []
+    names = provider.list_models() if isinstance(provider, ServerProvider) else []
     if not names:
         raise ModelError("The provider lists no models; name one.")
     return names[0]

@@ -10,6 +10,7 @@ from ..errors import ModelCancelled, ModelError, ModelTimeout
 from .connection import Deadline
 from .faults import Complaint, error_for, read_body
 from .lessons import Lessons, QuirkMemory
+from .listing import LIST_TIMEOUT_SECONDS, listed
 from .reading import AnswerReader
 from .retrying import Attempts, RetryPolicy
 from .shape import encode
@@ -109,8 +110,15 @@ class ServerProvider:
     def _lesson(self, complaint: Complaint, body: JsonObject, known: Lessons) -> Lessons | None:
         raise NotImplementedError
 
+    def _models_url(self) -> str:
+        raise NotImplementedError
+
     def _answered(self, model: str, reader: AnswerReader) -> None:
         """A whole answer came."""
+
+    def list_models(self, timeout: float = LIST_TIMEOUT_SECONDS) -> list[str]:
+        """The names of the models that the server offers. Raises ModelError and its kinds."""
+        return listed(self._transport, self._models_url(), self._headers(), self.settings.api_key, timeout)
 
     def close(self) -> None:
         """Close the kept connections."""

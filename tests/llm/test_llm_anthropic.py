@@ -53,9 +53,14 @@ class _Handler(BaseHTTPRequestHandler):
     def log_message(self, *_: object) -> None:
         pass
 
+    def do_GET(self) -> None:
+        self._answer()
+
     def do_POST(self) -> None:
-        body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-        self.owner.requests.append(body)
+        self.owner.requests.append(json.loads(self.rfile.read(int(self.headers["Content-Length"]))))
+        self._answer()
+
+    def _answer(self) -> None:
         self.owner.headers.append({k.lower(): v for k, v in self.headers.items()} | {"path": self.path})
         status, answer = self.owner.answers.pop(0)
         stream = isinstance(answer, list)
@@ -290,3 +295,14 @@ def test_lessons(server: Server, client: Client) -> None:
     assert client.ask(temperature=1.5).text == "ok"
     assert [r["max_tokens"] for r in server.requests] == [8192, 4096, 4096, 4096]
     assert [r.get("temperature") for r in server.requests] == [1.0, 1.0, None, None]
+
+
+def test_the_models_of_the_server_are_listed(server: Server, client: Client) -> None:
+    server.answers = [(200, {"data": [{"type": "model", "id": "claude-b"}, {"id": "claude-a"}], "has_more": False})]
+    assert client.provider.list_models() == ["claude-b", "claude-a"]
+    (head,) = server.headers
+    assert head["path"].split("?")[0] == "/v1/models"
+    assert (head["x-api-key"], head["anthropic-version"]) == ("secret-key-of-tests", "2023-06-01")
+    server.answers = [(401, {"type": "error", "error": {"type": "authentication_error", "message": "no such key"}})]
+    with pytest.raises(ModelAuthError):
+        client.provider.list_models()

@@ -290,6 +290,15 @@ def test_a_provider_without_names_offers_what_its_server_lists(
     assert (catalogue.default_model(), catalogue.resolve(None).model) == ("one/big", "big")
 
 
+def test_an_anthropic_server_without_names_offers_its_list_too(
+    model_server: ModelServer, opened: list[Catalogue]
+) -> None:
+    model_server.models = ["claude-b", "claude-a"]
+    catalogue = Catalogue([config(model_server, models=(), kind="anthropic")])
+    opened.append(catalogue)
+    assert [m["id"] for m in catalogue.models()] == ["one/claude-b", "one/claude-a", "offline"]
+
+
 def test_a_server_that_cannot_be_asked_offers_nothing_until_it_answers(
     model_server: ModelServer, opened: list[Catalogue]
 ) -> None:

@@ -318,7 +318,7 @@ class _Handler(BaseHTTPRequestHandler):
         pass
 
     def do_GET(self) -> None:
-        if self.path.endswith("/models"):
+        if self.path.split("?")[0].endswith("/models"):
             items = [{"id": name, "object": "model", "owned_by": "tests"} for name in self.scripted.models]
             return self._answer(200, {"object": "list", "data": items})
         return self._answer(404, {"error": {"message": "no such path"}})
