@@ -87,12 +87,19 @@ def start_task(runtime: Runtime, user_id: str, task: NewTask) -> JsonObject:
 def _chosen(request: RunRequest, project: Project | None, usual_model: str | None) -> JsonObject:
     """Model, limits and options of a run: the request's word before the conversation's and the project's."""
     default = project.default_model if project else None
+    model = request.model or usual_model or default or ""
     return {
         "project_id": project.id if project else None,
-        "model": request.model or usual_model or default or "",
+        "model": model,
         "limits": limits.effective(project.limits if project else None, request.limits),
-        "options": {"tools": None if request.tools is None else list(request.tools)},
+        # The row's own model is filled in with the one that answers, which for a command is none.
+        "options": {"tools": None if request.tools is None else list(request.tools), "model": model},
     }
+
+
+def wanted_model(run: Run) -> str | None:
+    """The model that was chosen for a run, whoever answered it; None for the default."""
+    return (run.options or {}).get("model", run.model) or None
 
 
 def _added(session: Session, run: Run) -> Run:

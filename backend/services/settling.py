@@ -9,7 +9,7 @@ from ..models import Message, Project, Run, ToolCall
 from .chat import ChatService, NewMessage
 from .running import proving, resuming
 from .running.assembly import GO_ON
-from .runs import RunRequest, add_task_run, get_run
+from .runs import RunRequest, add_task_run, get_run, wanted_model
 from .runtime import Runtime
 from .serializers import ACTIVE, call_json, run_json
 
@@ -76,7 +76,7 @@ def _request(run: Run, limits: JsonObject | None) -> RunRequest:
     """What the ended run was asked for, with its own limits unless others are given."""
     tools = (run.options or {}).get("tools")
     chosen: JsonObject = {**run.limits, **(limits or {})}
-    return RunRequest(None if tools is None else tuple(tools), run.model or None, chosen)
+    return RunRequest(None if tools is None else tuple(tools), wanted_model(run), chosen)
 
 
 def _answer_of(session: Session, run: Run) -> Message | None:

@@ -11,6 +11,7 @@ from ...agent.transcripts import messages_of_steps
 from ...agent.types import Message as ModelMessage
 from ...agent.types import Resume, RunKind, RunSpec
 from ...errors import NoProject, NotFound
+from ...llm.catalogue import Resolved
 from ...models import Conversation, Project, Run, User
 from ...workspace import Workspace
 from ..runtime import Runtime
@@ -52,9 +53,7 @@ def assemble(runtime: Runtime, run_id: str, again: bool) -> Assembled:
         conversation = session.get(Conversation, run.conversation_id) if run.conversation_id else None
         policy = offers.policies(session, runtime.registry)
         resolved = runtime.catalogue.resolve(_model(run, runtime))
-        budget = max(resolved.context_window - ANSWER_TOKENS, LEAST_BUDGET_TOKENS)
-        if resolved.model == OFFLINE_MODEL:
-            budget = min(budget, OFFLINE_BUDGET_TOKENS)
+        budget = token_budget(resolved)
         attachments = Attachments(_workspace(runtime, run), resolved.images)
         spec = RunSpec(
             run_id=run.id,
@@ -89,6 +88,12 @@ def _resume(runtime: Runtime, run_id: str) -> Resume | None:
         found = resuming.load(session, run)
     scene = Scene(run_id, run.project_id, run.owner_id)
     return replace(found, calls=prove(runtime, scene, found.calls))
+
+
+def token_budget(resolved: Resolved) -> int:
+    """The room that one request may take in the model's window."""
+    budget = max(resolved.context_window - ANSWER_TOKENS, LEAST_BUDGET_TOKENS)
+    return min(budget, OFFLINE_BUDGET_TOKENS) if resolved.model == OFFLINE_MODEL else budget
 
 
 def is_command(text: str, runtime: Runtime) -> bool:

@@ -10,9 +10,11 @@ from ...agent.types import Event, JsonObject, Record, Resume, RunOutcome, RunRec
 from ...cancel import CancelToken
 from ...errors import ToolUnavailable
 from ...ids import iso_now, utc_now
-from ...models import Run
+from ...models import Project, Run
 from ...stores.sql import RunPlace, SqlRunStore
+from ..runs import wanted_model
 from . import resuming
+from .assembly import token_budget
 from .execution import Execution
 from .proving import Scene, end_open
 
@@ -35,7 +37,17 @@ class ChildRuns:
         """One result per task, in order; see `ChildRunner.run`. Raises ToolUnavailable outside of a run."""
         if request.user_id is None:
             raise ToolUnavailable("Child runs need a run that belongs to a user.")
-        return self._runner.run(request)
+        return self._runner.run(self._as_a_message_would(request))
+
+    def _as_a_message_would(self, request: ChildRequest) -> ChildRequest:
+        """With the model that was chosen there: a command and a hand run have none themselves, their children need one."""
+        with self._execution.runtime.db.read() as session:
+            run = session.get(Run, request.run_id) if request.run_id else None
+            project = session.get(Project, request.project_id) if request.project_id else None
+            wanted = (wanted_model(run) if run else None) or (project.default_model if project else None)
+        catalogue = self._execution.runtime.catalogue
+        model = wanted or catalogue.default_model()
+        return replace(request, model=model, token_budget=token_budget(catalogue.resolve(model)))
 
     def recover(self) -> None:
         """At start: children that a crash cut off are ended; their parents say what became of the call."""
@@ -74,7 +86,7 @@ class ChildRuns:
                     project_id=spec.project_id,
                     parent_run_id=request.run_id,
                     parent_call_id=request.call_id,
-                    model=spec.model,
+                    model=self._execution.runtime.catalogue.resolve(spec.model).model,
                     input=str(spec.transcript[-1].content),
                     limits={"max_steps": spec.limits.max_steps},
                     lease_epoch=EPOCH,
@@ -87,7 +99,7 @@ class ChildRuns:
         resolved = execution.runtime.catalogue.resolve(spec.model or None)
         store = self._store(spec.run_id, EPOCH)
         core = AgentCore(resolved.provider, execution.runtime.executor, store, execution.events)
-        return core.run(spec, cancelled)
+        return core.run(replace(spec, model=resolved.model), cancelled)
 
     def _store(self, run_id: str, epoch: int) -> SqlRunStore:
         place = RunPlace(run_id, epoch, None, self._execution.handover)
