@@ -14,8 +14,8 @@ HELP = """usage: python3 run.py [command] [options]
 
   serve (default)       start NanoClaw on http://127.0.0.1:8000   --host --port --no-browser
   test [PYTEST ARGS]    run every test; --full adds the long ones
-  chat "QUESTION"       one agent turn in the terminal            --project ID --model NAME
-  eval FILE.jsonl       run every prompt of a file and report    --project ID --model NAME --report FILE
+  chat "QUESTION"       one agent turn in the terminal            --project NAME --model NAME
+  eval FILE.jsonl       run every prompt of a file and report    --project NAME --model NAME --report FILE
   link                  print a new sign-in link
   backup FILE           the whole instance in one file          --with-keys
   restore FILE          put a backup in its place; the server must be stopped

@@ -2,7 +2,7 @@
 
 import json
 import sys
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from ..agent.evaluation import EvalCase, EvalResult, EvalRun, evaluate, load_cases
@@ -14,15 +14,15 @@ from ..ids import iso_now
 from ..services.auth import ensure_owner
 from ..services.runs import NewTask, RunRequest, show_run
 from ..settings import Settings
-from .session import follow, opened
+from .session import follow, opened, project_id
 
 
 @dataclass(frozen=True, slots=True)
 class EvalOptions:
-    """Where the cases come from, where the report goes, and what the runs are given."""
+    """Where the cases come from, where the report goes, and what the runs are given; a project by its id or name."""
 
     file: Path
-    project_id: str | None = None
+    project: str | None = None
     model: str | None = None
     report: Path | None = None
 
@@ -33,8 +33,9 @@ def run_file(settings: Settings, options: EvalOptions) -> int:
         with open(options.file, encoding="utf-8") as lines:
             cases = load_cases(lines)
     except OSError as fault:
-        raise InvalidInput(f"{options.file.name} cannot be read ({fault.strerror}).") from fault
+        raise InvalidInput(f"{options.file} cannot be read ({fault.strerror}).") from fault
     with opened(settings) as instance:
+        options = replace(options, project=project_id(instance, options.project))
         report = evaluate(cases, lambda case: _run(instance, case, options), _tell)
     if options.report is not None:
         options.report.write_text(json.dumps({"made_at": iso_now(), **report.to_json()}, indent=2, ensure_ascii=False))
@@ -49,7 +50,7 @@ def _run(instance: Instance, case: EvalCase, options: EvalOptions) -> EvalRun:
         if event.type == "tool_call.finished" and (call := json.loads(event.data)["call"])["success"]:
             used.add(call["function"]["name"])
 
-    run_id = follow(instance, NewTask(case.input, options.project_id, RunRequest(model=options.model)), show)
+    run_id = follow(instance, NewTask(case.input, options.project, RunRequest(model=options.model)), show)
     run = show_run(instance.runtime, ensure_owner(instance.runtime.db), run_id)
     return EvalRun(_outcome(run), frozenset(used))
 

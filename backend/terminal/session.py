@@ -10,6 +10,7 @@ from ..app import Instance, build, prepare
 from ..cancel import CancelToken
 from ..channels.log import LoggedEvent
 from ..services.auth import ensure_owner
+from ..services.project_names import project_called
 from ..services.running.execution import Execution
 from ..services.runs import NewTask, start_task
 from ..settings import Settings
@@ -49,6 +50,12 @@ def opened(settings: Settings) -> Iterator[Instance]:
         yield instance
     finally:
         instance.close()
+
+
+def project_id(instance: Instance, called: str | None) -> str | None:
+    """The id of the owner's project that is called so. Raises NotFound, InvalidInput."""
+    runtime = instance.runtime
+    return None if called is None else project_called(runtime, ensure_owner(runtime.db), called)
 
 
 def follow(instance: Instance, task: NewTask, show: Callable[[LoggedEvent], None]) -> str:
