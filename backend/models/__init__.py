@@ -2,13 +2,13 @@
 
 from .accounts import ApiToken, LoginCode, User
 from .base import Base
-from .chat import Conversation, Message
+from .chat import Conversation, ConversationTag, Message
 from .files import FileChange
 from .projects import Project
 from .runs import Run, RunEvent, Step, ToolCall
 from .settings import ModelProvider, Setting, ToolSetting
 
 __all__ = [
-    "ApiToken", "Base", "Conversation", "FileChange", "LoginCode", "Message", "ModelProvider", "Project",
-    "Run", "RunEvent", "Setting", "Step", "ToolCall", "ToolSetting", "User",
+    "ApiToken", "Base", "Conversation", "ConversationTag", "FileChange", "LoginCode", "Message", "ModelProvider",
+    "Project", "Run", "RunEvent", "Setting", "Step", "ToolCall", "ToolSetting", "User",
 ]  # fmt: skip

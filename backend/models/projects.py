@@ -3,7 +3,7 @@
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import ForeignKey, String, Text
+from sqlalchemy import Boolean, ForeignKey, String, Text
 from sqlalchemy.orm import Mapped, mapped_column
 
 from .base import Base, Identified
@@ -22,5 +22,7 @@ class Project(Identified, Base):
     allowed_tools: Mapped[list[Any] | None]
     limits: Mapped[dict[str, Any]] = mapped_column(default=dict)
     retention_days: Mapped[int | None]
+    pinned: Mapped[bool] = mapped_column(Boolean, default=False)
+    archived: Mapped[bool] = mapped_column(Boolean, default=False)
     updated_at: Mapped[datetime]
     deleted_at: Mapped[datetime | None]

@@ -2,7 +2,7 @@
 
 from flask import Blueprint, Response
 
-from ..services import conversations
+from ..services import conversation_lists, conversations
 from .http import nothing, operation, reply, runtime, user_id
 from .schemas import answers, requests
 
@@ -16,8 +16,16 @@ bp = Blueprint("conversations", __name__, url_prefix="/api/conversations")
     returns={200: answers.page_of(answers.ConversationSummary)},
 )
 def list_conversations(query: requests.ConversationsQuery) -> Response:
-    """The last used first."""
-    return reply(conversations.list_conversations(runtime(), user_id(), query.page(), query.project_id))
+    """The last used first, without those that are archived or temporary; `deleted=true`: those that can be restored."""
+    listed = conversation_lists.list_conversations(runtime(), user_id(), query.page(), query.filter(), query.sort)
+    return reply(listed)
+
+
+@bp.get("/tags")
+@operation("The tags in use", query=requests.TagsQuery, returns={200: answers.TagCounts})
+def list_tags(query: requests.TagsQuery) -> Response:
+    """With the number of conversations that the list shows for each."""
+    return reply(conversation_lists.list_tags(runtime(), user_id(), query.project_id))
 
 
 @bp.post("")

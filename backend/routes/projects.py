@@ -10,10 +10,11 @@ bp = Blueprint("projects", __name__, url_prefix="/api/projects")
 
 
 @bp.get("")
-@operation("List projects", query=requests.PageQuery, returns={200: answers.page_of(answers.Project)})
-def list_projects(query: requests.PageQuery) -> Response:
-    """The last used first."""
-    return reply(projects.list_projects(runtime(), user_id(), query.page()))
+@operation("List projects", query=requests.BinQuery, returns={200: answers.page_of(answers.Project)})
+def list_projects(query: requests.BinQuery) -> Response:
+    """The last used first, without those that are archived; `deleted=true`: those that can be restored."""
+    page, wanted = query.page(), query.wanted()
+    return reply(projects.list_projects(runtime(), user_id(), page, archived=wanted, deleted=query.deleted))
 
 
 @bp.post("")

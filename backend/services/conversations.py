@@ -1,27 +1,29 @@
-"""Conversations: inside a project or outside, moved, renamed, deleted and put back."""
+"""Conversations: inside a project or outside, moved, renamed, put in order, deleted and put back."""
 
 from collections.abc import Sequence
 
-from sqlalchemy import Select, select
+from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from ..agent.types import JsonObject
 from ..errors import InvalidInput, NotFound
 from ..ids import iso, utc_now
-from ..models import Conversation, Message, Project, Run
+from ..models import Conversation, Message, Run
 from ..stores import search_index
-from .paging import Page, encode_cursor, list_json, newest_first
+from . import tags
 from .projects import get_project, stands
 from .runtime import Runtime
 from .serializers import ACTIVE
 
 CHANGEABLE = ("title", "model", "system_prompt", "temperature", "max_tokens", "thinking")
+# Where a conversation is kept says nothing of when it was used last.
+KEEPING = ("pinned", "archived", "temporary")
 
 
-def conversation_json(row: Conversation, active_run_id: str | None) -> JsonObject:
+def conversation_json(row: Conversation, active_run_id: str | None, its_tags: Sequence[str] = ()) -> JsonObject:
     """A conversation with everything about it but its messages."""
     return {
-        **summary_json(row, active_run_id),
+        **summary_json(row, active_run_id, its_tags),
         "system_prompt": row.system_prompt,
         "temperature": row.temperature,
         "max_tokens": row.max_tokens,
@@ -29,8 +31,9 @@ def conversation_json(row: Conversation, active_run_id: str | None) -> JsonObjec
     }
 
 
-def summary_json(row: Conversation, active_run_id: str | None) -> JsonObject:
+def summary_json(row: Conversation, active_run_id: str | None, its_tags: Sequence[str]) -> JsonObject:
     """A conversation as lists show it."""
+    forked_from = {"conversation_id": row.forked_from_id, "message_id": row.forked_from_message_id}
     return {
         "id": row.id,
         "title": row.title,
@@ -38,31 +41,15 @@ def summary_json(row: Conversation, active_run_id: str | None) -> JsonObject:
         "model": row.model,
         "active_leaf_id": row.active_leaf_id,
         "active_run_id": active_run_id,
+        "pinned": row.pinned,
+        "archived": row.archived,
+        "tags": list(its_tags),
+        "temporary": row.temporary,
+        "forked_from": forked_from if row.forked_from_id else None,
         "created_at": iso(row.created_at),
         "updated_at": iso(row.updated_at),
         "deleted_at": iso(row.deleted_at),
     }
-
-
-def list_conversations(runtime: Runtime, user_id: str, page: Page, project_id: str | None = None) -> JsonObject:
-    """The user's conversations, the last used first; of one project, or of none with `project_id="none"`."""
-    with runtime.db.read() as session:
-        query = newest_first(_visible(user_id, project_id), page, Conversation.updated_at, Conversation.id)
-        rows = session.scalars(query).all()
-        active = active_runs(session, [row.id for row in rows])
-    return list_json(
-        rows, page, lambda c: summary_json(c, active.get(c.id)), lambda c: encode_cursor(c.updated_at, c.id)
-    )
-
-
-def _visible(user_id: str, project_id: str | None) -> Select[Conversation]:
-    query = select(Conversation).where(Conversation.owner_id == user_id, Conversation.deleted_at.is_(None))
-    if project_id == "none":
-        return query.where(Conversation.project_id.is_(None))
-    if project_id is not None:
-        return query.where(Conversation.project_id == project_id)
-    gone = select(Project.id).where(Project.owner_id == user_id, Project.deleted_at.is_not(None))
-    return query.where(Conversation.project_id.is_(None) | Conversation.project_id.not_in(gone))
 
 
 def active_runs(session: Session, conversation_ids: Sequence[str]) -> dict[str, str]:
@@ -90,33 +77,43 @@ def show_conversation(runtime: Runtime, user_id: str, conversation_id: str) -> J
 
 
 def create_conversation(runtime: Runtime, user_id: str, values: JsonObject) -> JsonObject:
-    """Make a conversation from some of CHANGEABLE and `project_id`. Raises NotFound for an unknown project."""
+    """Make a conversation from some of CHANGEABLE, `project_id`, `tags` and `temporary`.
+
+    Raises NotFound for an unknown project.
+    """
     with runtime.db.write() as session:
         project_id = values.get("project_id")
         if project_id is not None:
             get_project(session, user_id, project_id)
         given = {name: values[name] for name in CHANGEABLE if values.get(name) is not None}
-        row = Conversation(owner_id=user_id, project_id=project_id, updated_at=utc_now(), **given)
+        temporary = bool(values.get("temporary"))
+        row = Conversation(
+            owner_id=user_id, project_id=project_id, temporary=temporary, updated_at=utc_now(), **given
+        )  # fmt: skip
         session.add(row)
         session.flush()
         index_title(session, row)
-        answer = conversation_json(row, None)
+        tags.put(session, row.id, values.get("tags") or [])
+        answer = _shown(session, row)
     runtime.tabs.publish(user_id, "conversation", row.id)
     return answer
 
 
 def update_conversation(runtime: Runtime, user_id: str, conversation_id: str, changes: JsonObject) -> JsonObject:
-    """Change some of CHANGEABLE, move to a project (or out with null), or choose another branch."""
+    """Change some of CHANGEABLE and KEEPING, its tags, its project (null: none), or choose another branch."""
     with runtime.db.write() as session:
         row = get_conversation(session, user_id, conversation_id)
-        for name in CHANGEABLE:
+        for name in (*CHANGEABLE, *KEEPING):
             if name in changes:
                 setattr(row, name, changes[name])
+        if "tags" in changes:
+            tags.put(session, conversation_id, changes["tags"])
         if "project_id" in changes:
             _move(session, user_id, row, changes["project_id"])
         if changes.get("active_leaf_id") is not None:
             _choose_leaf(session, row, changes["active_leaf_id"])
-        row.updated_at = utc_now()
+        if not changes.keys() <= {*KEEPING, "tags"}:
+            row.updated_at = utc_now()
         if "title" in changes:
             index_title(session, row)
         answer = _shown(session, row)
@@ -152,7 +149,8 @@ def index_title(session: Session, row: Conversation) -> None:
 
 
 def _shown(session: Session, row: Conversation) -> JsonObject:
-    return conversation_json(row, active_runs(session, [row.id]).get(row.id))
+    its_tags = tags.of(session, [row.id]).get(row.id, [])
+    return conversation_json(row, active_runs(session, [row.id]).get(row.id), its_tags)
 
 
 def _move(session: Session, user_id: str, row: Conversation, project_id: str | None) -> None:

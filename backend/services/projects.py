@@ -3,9 +3,10 @@
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from pathlib import Path
+from typing import Any
 
 from sqlalchemy import select
-from sqlalchemy.orm import Session
+from sqlalchemy.orm import InstrumentedAttribute, Session
 
 from ..agent.types import JsonObject
 from ..errors import Forbidden, InvalidInput, NotFound
@@ -21,6 +22,8 @@ RESTORE_DAYS = 30
 # What the kernel shows as files, this process's own secrets among them.
 KERNEL_FOLDERS = tuple(Path(name) for name in ("/proc", "/sys", "/dev"))
 CHANGEABLE = ("name", "description", "instructions", "default_model", "allowed_tools", "limits", "retention_days")
+# Where a project is kept says nothing of when it was used last.
+KEEPING = ("pinned", "archived")
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,18 +48,29 @@ def project_json(project: Project) -> JsonObject:
         "retention_days": project.retention_days,
         "allowed_tools": project.allowed_tools,
         "limits": project.limits,
+        "pinned": project.pinned,
+        "archived": project.archived,
         "created_at": iso(project.created_at),
         "updated_at": iso(project.updated_at),
         "deleted_at": iso(project.deleted_at),
     }
 
 
-def list_projects(runtime: Runtime, user_id: str, page: Page) -> JsonObject:
-    """The user's projects, the last used first."""
+def list_projects(
+    runtime: Runtime, user_id: str, page: Page, *, archived: bool | None = False, deleted: bool = False
+) -> JsonObject:
+    """The user's projects, the last used first; with `deleted` those that can be restored, the last deleted first."""
+    query = select(Project).where(Project.owner_id == user_id)
+    time: InstrumentedAttribute[Any] = Project.updated_at
+    if deleted:
+        time = Project.deleted_at
+        query = query.where(time > utc_now() - timedelta(days=RESTORE_DAYS))
+    else:
+        query = query.where(Project.deleted_at.is_(None))
+        query = query if archived is None else query.where(Project.archived == archived)
     with runtime.db.read() as session:
-        mine = select(Project).where(Project.owner_id == user_id, Project.deleted_at.is_(None))
-        rows = session.scalars(newest_first(mine, page, Project.updated_at, Project.id)).all()
-    return list_json(rows, page, project_json, lambda p: encode_cursor(p.updated_at, p.id))
+        rows = session.scalars(newest_first(query, page, time, Project.id)).all()
+    return list_json(rows, page, project_json, lambda p: encode_cursor(getattr(p, time.key), p.id))
 
 
 def get_project(session: Session, user_id: str, project_id: str, *, deleted: bool = False) -> Project:
@@ -97,16 +111,17 @@ def create_project(runtime: Runtime, user_id: str, new: NewProject) -> JsonObjec
 
 
 def update_project(runtime: Runtime, user_id: str, project_id: str, changes: JsonObject) -> JsonObject:
-    """Change some of CHANGEABLE. Raises InvalidInput for unknown tools and limits beyond the ceilings."""
+    """Change some of CHANGEABLE and KEEPING. Raises InvalidInput for unknown tools and limits beyond the ceilings."""
     limits.check(changes.get("limits") or {})
     check_tools(runtime, changes.get("allowed_tools"), "allowed_tools")
     with runtime.db.write() as session:
         project = get_project(session, user_id, project_id)
-        for name in CHANGEABLE:
+        for name in (*CHANGEABLE, *KEEPING):
             if name in changes:
                 setattr(project, name, changes[name])
         project.limits = project.limits or {}
-        project.updated_at = utc_now()
+        if not changes.keys() <= set(KEEPING):
+            project.updated_at = utc_now()
         _index(session, project)
         answer = project_json(project)
     runtime.tabs.publish(user_id, "project", project_id)

@@ -1,4 +1,4 @@
-"""Full-text search over messages, titles and projects; what a person types is words, never query syntax."""
+"""Full-text search over messages, titles and projects, temporary conversations left out; what a person types is words, never query syntax."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -25,6 +25,7 @@ VISIBLE = text(
     "LEFT JOIN projects AS p ON p.id = COALESCE(c.project_id, CASE WHEN s.kind = 'project' THEN s.object_id END) "
     "WHERE search_index MATCH :words "
     "AND COALESCE(c.owner_id, p.owner_id) = :user AND c.deleted_at IS NULL AND p.deleted_at IS NULL "
+    "AND c.temporary IS NOT TRUE "
     "ORDER BY s.rank, s.object_id DESC LIMIT :limit OFFSET :offset"
 )
 
@@ -70,7 +71,8 @@ def _indexed(session: Session, user_id: str, words: list[str], limit: int, offse
 
 
 def _plain(session: Session, user_id: str, words: list[str], limit: int, offset: int) -> list[_Hit]:
-    visible = and_(Conversation.owner_id == user_id, Conversation.deleted_at.is_(None), _project_stands())
+    stands = Conversation.deleted_at.is_(None), Conversation.temporary.is_(False)
+    visible = and_(Conversation.owner_id == user_id, *stands, _project_stands())
     messages = (
         select(
             literal("message").label("kind"), Message.id.label("object_id"), Message.conversation_id,
@@ -78,16 +80,16 @@ def _plain(session: Session, user_id: str, words: list[str], limit: int, offset:
             Message.created_at.label("moment"),
         )
         .join(Conversation, Conversation.id == Message.conversation_id)
-        .where(visible, Message.state != "withdrawn", _has_all(Message.content, words))
+        .where(visible, Message.state != "withdrawn", has_all(Message.content, words))
     )  # fmt: skip
     titles = select(
         literal("conversation"), Conversation.id, Conversation.id, Conversation.project_id, Conversation.title,
         Conversation.title, Conversation.updated_at,
-    ).where(visible, _has_all(Conversation.title, words))  # fmt: skip
+    ).where(visible, has_all(Conversation.title, words))  # fmt: skip
     named = Project.name + "\n" + Project.description
     projects: Select[*tuple[Any, ...]] = select(
         literal("project"), Project.id, literal_column("NULL"), Project.id, named, Project.name, Project.updated_at
-    ).where(Project.owner_id == user_id, Project.deleted_at.is_(None), _has_all(named, words))
+    ).where(Project.owner_id == user_id, Project.deleted_at.is_(None), has_all(named, words))
     found = union_all(messages, titles, projects).subquery()
     rows = session.execute(select(found).order_by(found.c.moment.desc()).limit(limit).offset(offset))
     return [_Hit(r.kind, r.object_id, r.conversation_id, r.project_id, r.text, r.title) for r in rows]
@@ -98,7 +100,8 @@ def _project_stands() -> ColumnElement[bool]:
     return or_(Conversation.project_id.is_(None), Conversation.project_id.not_in(gone))
 
 
-def _has_all(column: Any, words: list[str]) -> ColumnElement[bool]:
+def has_all(column: Any, words: list[str]) -> ColumnElement[bool]:
+    """True where a text holds every one of these words."""
     # instr, since LIKE would take % and _ as syntax; lower() knows ASCII only, which is what SQLite has.
     return and_(*(func.instr(func.lower(column), func.lower(word)) > 0 for word in words))
 

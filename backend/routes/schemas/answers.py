@@ -66,6 +66,8 @@ class Project(Answer):
     retention_days: int | None
     allowed_tools: list[str] | None
     limits: dict[str, Any]
+    pinned: bool
+    archived: bool
     created_at: str
     updated_at: str
     deleted_at: str | None
@@ -114,6 +116,13 @@ class FileChange(Answer):
     created_at: str
 
 
+class ForkedFrom(Answer):
+    """The message that a conversation was forked at."""
+
+    conversation_id: str
+    message_id: str | None
+
+
 class ConversationSummary(Answer):
     """A conversation as lists show it."""
 
@@ -123,6 +132,11 @@ class ConversationSummary(Answer):
     model: str | None
     active_leaf_id: str | None
     active_run_id: str | None
+    pinned: bool
+    archived: bool
+    tags: list[str]
+    temporary: bool
+    forked_from: ForkedFrom | None
     created_at: str
     updated_at: str
     deleted_at: str | None
@@ -135,6 +149,19 @@ class Conversation(ConversationSummary):
     temperature: float | None
     max_tokens: int | None
     thinking: bool | None
+
+
+class TagCount(Answer):
+    """A tag and how many conversations have it."""
+
+    tag: str
+    count: int
+
+
+class TagCounts(Answer):
+    """The tags in use."""
+
+    items: list[TagCount]
 
 
 class Message(Answer):

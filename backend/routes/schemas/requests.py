@@ -4,12 +4,14 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 
+from ...services.conversation_lists import Filter
 from ...services.limits import CEILINGS
 from ...services.paging import DEFAULT_LIMIT, MAX_CURSOR_CHARS, MAX_LIMIT, Page
 
 MAX_MESSAGE_CHARS = 400_000
 MAX_INSTRUCTIONS_CHARS = 100_000
 MAX_PATH_CHARS = 4096
+MAX_TAGS, MAX_TAG_CHARS = 20, 40
 MAX_SEQ = 2**53
 
 Name = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=200)]
@@ -24,6 +26,12 @@ ToolNames = Annotated[list[ToolName], Field(max_length=500)]
 Content = Annotated[str, StringConstraints(min_length=1, max_length=MAX_MESSAGE_CHARS, pattern=r"\S")]
 Temperature = Annotated[float, Field(ge=0, le=2, allow_inf_nan=False)]
 MaxTokens = Annotated[int, Field(ge=1, le=1_000_000)]
+Tag = Annotated[
+    str,
+    StringConstraints(strip_whitespace=True, min_length=1, max_length=MAX_TAG_CHARS, pattern=r"^[^\x00-\x1f\x7f]*$"),
+]
+Tags = Annotated[list[Tag], Field(max_length=MAX_TAGS)]
+Kept = Literal["false", "true", "any"]
 
 
 class Query(BaseModel):
@@ -51,6 +59,17 @@ class PageQuery(Query):
     def page(self) -> Page:
         """The page as services take it."""
         return Page(self.limit, self.cursor or None)
+
+
+class BinQuery(PageQuery):
+    """Which of the things that can be archived and deleted; in the bin both kinds lie."""
+
+    archived: Kept = "false"
+    deleted: bool = False
+
+    def wanted(self) -> bool | None:
+        """Archived ones, others, or (None) both."""
+        return None if self.archived == "any" else self.archived == "true"
 
 
 class Limits(Body):
@@ -111,6 +130,8 @@ class ProjectPatch(Body):
     retention_days: Annotated[int, Field(ge=0, le=36_500)] | None = None
     allowed_tools: ToolNames | None = None
     limits: Limits | None = None
+    pinned: bool = False
+    archived: bool = False
 
 
 class PathQuery(Query):
@@ -173,14 +194,29 @@ class ChangesQuery(PageQuery):
 
 
 # ---------------------------------------------------------------- conversations and messages
-class ConversationsQuery(PageQuery):
-    """Which conversations; `project_id=none` means those outside projects."""
+class ConversationsQuery(BinQuery):
+    """Which conversations; `project_id=none` means those outside projects, `q` words of the title."""
+
+    project_id: Id | None = None
+    pinned: bool | None = None
+    tag: str | None = Field(None, max_length=MAX_TAG_CHARS)
+    q: str | None = Field(None, max_length=500)
+    sort: Literal["updated", "created", "title"] = "updated"
+
+    def filter(self) -> Filter:
+        """The filter as services take it."""
+        tag = self.tag.strip() if self.tag is not None else None
+        return Filter(self.project_id, self.wanted(), self.pinned, tag, self.q, self.deleted)
+
+
+class TagsQuery(Query):
+    """The tags of which conversations."""
 
     project_id: Id | None = None
 
 
-class ConversationBody(Body):
-    """A new conversation."""
+class ConversationFields(Body):
+    """What a conversation may be given at any time."""
 
     title: Title = ""
     project_id: Id | None = None
@@ -190,12 +226,22 @@ class ConversationBody(Body):
     max_tokens: MaxTokens | None = None
     thinking: bool | None = None
 
+    tags: Tags = []
 
-class ConversationPatch(ConversationBody):
-    """Changes of a conversation; `project_id` moves it, `active_leaf_id` chooses a branch."""
+
+class ConversationBody(ConversationFields):
+    """A new conversation; a temporary one is in no list and is removed a day after its last message."""
+
+    temporary: bool = False
+
+class ConversationPatch(ConversationFields):
+    """Changes of a conversation; `project_id` moves it, `active_leaf_id` chooses a branch, `temporary: false` keeps it."""
 
     active_leaf_id: Id | None = None
 
+    pinned: bool = False
+    archived: bool = False
+    temporary: Literal[False] = False
 
 class MessagesQuery(PageQuery):
     """Which messages: the path to `leaf`, or a page around one message."""
