@@ -135,8 +135,10 @@ def search(project_id: str, body: requests.FileSearchBody) -> Response:
     errors=(404,),
 )
 def list_changes(project_id: str, query: requests.ChangesQuery) -> Response:
-    """The newest first; of one path or one run."""
+    """The newest first; of one path or one run, or only the deletions of what is gone now."""
     page = query.page()
+    if query.deleted:
+        return reply(changes.list_deleted(runtime(), user_id(), project_id, page))
     return reply(changes.list_changes(runtime(), user_id(), project_id, page, path=query.path, run_id=query.run_id))
 
 

@@ -66,3 +66,17 @@ def test_provider(provider_id: str) -> Response:
 def tokens(query: requests.StatsQuery) -> Response:
     """Of the caller's runs, by day, week or month."""
     return reply(stats.tokens(runtime(), user_id(), query.period))
+
+
+@bp.get("/stats/runs")
+@operation("How runs went", query=requests.StatsQuery, returns={200: answers.RunStats})
+def runs(query: requests.StatsQuery) -> Response:
+    """The caller's runs of the last 30 days, 12 weeks or 12 months: how many completed, how long they took, by model."""
+    return reply(stats.runs(runtime(), user_id(), query.period))
+
+
+@bp.get("/stats/queue")
+@operation("The queue of runs", returns={200: answers.QueueStats})
+def queue() -> Response:
+    """How many wait and run now, on how many workers, and how long the first has waited."""
+    return reply(stats.queue(runtime()))

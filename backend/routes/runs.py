@@ -18,7 +18,7 @@ EVENT_STREAM = "text/event-stream"
 
 
 @bp.get("/runs")
-@operation("List runs", query=requests.RunsQuery, returns={200: answers.page_of(run_answers.RunSummary)})
+@operation("List runs", query=requests.RunsQuery, returns={200: answers.page_of(run_answers.ListedRun)})
 def list_runs(query: requests.RunsQuery) -> Response:
     """Newest first."""
     wanted = runs.RunFilter(query.project_id, query.conversation_id, query.status, query.kind)
@@ -54,6 +54,17 @@ def show_result(run_id: str, call_id: str) -> Response:
     stream_of.seek(0)
     response = Response(wrap_file(request.environ, stream_of), mimetype="application/json", direct_passthrough=True)
     return attachment(response, f"{call_id.replace('/', '_')}.json", size)
+
+
+@bp.get("/runs/<run_id>/calls/<path:call_id>/context")
+@operation(
+    "What a call was given beside the model's arguments",
+    returns={200: answers.page_of(run_answers.Injected)},
+    errors=(404,),
+)
+def show_context(run_id: str, call_id: str) -> Response:
+    """The model sees none of it; secrets are never among it."""
+    return reply(runs.show_context(runtime(), user_id(), run_id, call_id))
 
 
 @bp.get("/runs/<run_id>/events")

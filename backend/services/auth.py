@@ -16,6 +16,7 @@ from ..errors import InvalidInput, NotSignedIn
 from ..extensions import Database
 from ..ids import utc_now
 from ..models import ApiToken, LoginCode, Setting, User
+from . import limits
 from .runtime import Runtime
 
 LOGIN_CODE_MINUTES = 10
@@ -196,7 +197,8 @@ def me(runtime: Runtime, who: Identity) -> JsonObject:
 
 
 def update_me(runtime: Runtime, who: Identity, name: str | None, settings: JsonObject | None) -> JsonObject:
-    """Rename; merge `settings` (a null takes a key out). Raises InvalidInput when they grow too large."""
+    """Rename; merge `settings` (a null takes a key out). Raises InvalidInput when they grow too large, or for wrong limits."""
+    _check_limits((settings or {}).get(limits.SETTING))
     with runtime.db.write() as session:
         user = session.get_one(User, who.user_id)
         if name is not None:
@@ -207,3 +209,11 @@ def update_me(runtime: Runtime, who: Identity, name: str | None, settings: JsonO
                 raise InvalidInput("These settings are too large.", {"settings": ["at most 20,000 characters"]})
             user.settings = merged
     return me(runtime, who)
+
+
+def _check_limits(chosen: object) -> None:
+    if chosen is None:
+        return
+    if not isinstance(chosen, dict):
+        raise InvalidInput("Limits are an object.", {"settings.limits": ["must be an object"]})
+    limits.check(chosen, "settings.limits")

@@ -2,14 +2,14 @@
 
 from typing import BinaryIO, cast
 
-from sqlalchemy import select
-from sqlalchemy.orm import Session
+from sqlalchemy import Select, exists, select
+from sqlalchemy.orm import Session, aliased
 
 from ..agent.types import JsonObject
-from ..errors import NotFound
+from ..errors import FileProblem, NotFound, WorkspaceViolation
 from ..ids import iso, utc_now
 from ..models import FileChange
-from ..workspace import Change, change_diff, restore
+from ..workspace import Change, Workspace, change_diff, restore
 from ..workspace.history import Action
 from .files import open_workspace, tell_change
 from .paging import Page, decode_cursor, encode_cursor, list_json
@@ -32,6 +32,47 @@ def list_changes(
         get_project(session, user_id, project_id)
         rows = session.scalars(query.order_by(FileChange.position.desc()).limit(page.limit + 1)).all()
     return list_json(rows, page, change_json, lambda c: encode_cursor(c.position))
+
+
+def list_deleted(runtime: Runtime, user_id: str, project_id: str, page: Page) -> JsonObject:
+    """For each file that is gone and can be put back the change that deleted it, the newest first.
+
+    A page may hold less than its limit: what is there again, or no longer kept, is left out of it.
+    """
+    workspace = open_workspace(runtime, user_id, project_id)
+    with runtime.db.read() as session:
+        rows = list(session.scalars(_deletions(project_id, page)))
+    shown = rows[: page.limit]
+    cursor = encode_cursor(shown[-1].position) if len(rows) > page.limit else None
+    return {"items": [change_json(row) for row in shown if _can_return(workspace, row)], "next_cursor": cursor}
+
+
+def _can_return(workspace: Workspace, row: FileChange) -> bool:
+    """Nothing stands at its place now, and what it held is still kept."""
+    try:
+        if row.before_hash is None or workspace.stat(row.path) is not None:
+            return False
+        return workspace.blobs.path(row.before_hash).exists()
+    except (FileProblem, WorkspaceViolation):
+        return False
+
+
+def _deletions(project_id: str, page: Page) -> Select[FileChange]:
+    """Deletions of contents after which nothing happened at that path."""
+    later = aliased(FileChange)
+    since = exists().where(
+        later.project_id == project_id, later.path == FileChange.path, later.position > FileChange.position
+    )
+    query = select(FileChange).where(
+        FileChange.project_id == project_id,
+        FileChange.action == "delete",
+        FileChange.before_hash.is_not(None),
+        FileChange.reverted_at.is_(None),
+        ~since,
+    )
+    if page.cursor:
+        query = query.where(FileChange.position < decode_cursor(page.cursor, (int,))[0])
+    return query.order_by(FileChange.position.desc()).limit(page.limit + 1)
 
 
 def show_change(runtime: Runtime, user_id: str, project_id: str, change_id: str) -> JsonObject:

@@ -1,8 +1,9 @@
 """Runs: starting their rows, listing, reading what they did, and stopping them."""
 
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import BinaryIO
 
 from sqlalchemy import select
@@ -15,6 +16,7 @@ from ..models import Conversation, Project, Run, Step, ToolCall
 from . import limits
 from .paging import Page, decode_cursor, encode_cursor, list_json, newest_first
 from .projects import check_tools, get_project
+from .run_calls import counts, injected
 from .runtime import Runtime
 from .serializers import ACTIVE, run_json, run_summary_json, step_json
 
@@ -63,14 +65,15 @@ def add_chat_run(session: Session, conversation: Conversation, message_id: str, 
         conversation_id=conversation.id,
         message_id=message_id,
         input=text,
-        **_chosen(request, project, conversation.model),
+        **_chosen(request, project, conversation.model, limits.usual(session, conversation.owner_id)),
     )
     return _added(session, run)
 
 
 def add_task_run(session: Session, user_id: str, text: str, project: Project | None, request: RunRequest) -> Run:
     """The row of a run without a conversation; inside the caller's transaction."""
-    return _added(session, Run(kind="task", owner_id=user_id, input=text, **_chosen(request, project, None)))
+    chosen = _chosen(request, project, None, limits.usual(session, user_id))
+    return _added(session, Run(kind="task", owner_id=user_id, input=text, **chosen))
 
 
 def start_task(runtime: Runtime, user_id: str, task: NewTask) -> JsonObject:
@@ -84,14 +87,16 @@ def start_task(runtime: Runtime, user_id: str, task: NewTask) -> JsonObject:
     return answer
 
 
-def _chosen(request: RunRequest, project: Project | None, usual_model: str | None) -> JsonObject:
-    """Model, limits and options of a run: the request's word before the conversation's and the project's."""
+def _chosen(
+    request: RunRequest, project: Project | None, usual_model: str | None, usual_limits: JsonObject | None
+) -> JsonObject:
+    """Model, limits and options of a run: the request's word before the conversation's, the project's and the person's."""
     default = project.default_model if project else None
     model = request.model or usual_model or default or ""
     return {
         "project_id": project.id if project else None,
         "model": model,
-        "limits": limits.effective(project.limits if project else None, request.limits),
+        "limits": limits.effective(usual_limits, project.limits if project else None, request.limits),
         # The row's own model is filled in with the one that answers, which for a command is none.
         "options": {"tools": None if request.tools is None else list(request.tools), "model": model},
     }
@@ -133,14 +138,27 @@ def task_status(runtime: Runtime, user_id: str, run_id: str) -> JsonObject:
 
 
 def list_runs(runtime: Runtime, user_id: str, page: Page, wanted: RunFilter) -> JsonObject:
-    """The user's runs, newest first, without input and output."""
+    """The user's runs, newest first, without input and output; each with how many calls it made and how many failed."""
     query = select(Run).where(Run.owner_id == user_id)
     for name in ("project_id", "conversation_id", "status", "kind"):
         if (value := getattr(wanted, name)) is not None:
             query = query.where(getattr(Run, name) == value)
     with runtime.db.read() as session:
         rows = session.scalars(newest_first(query, page, Run.created_at, Run.id)).all()
-    return list_json(rows, page, run_summary_json, lambda r: encode_cursor(r.created_at, r.id))
+        calls = counts(session, [row.id for row in rows])
+    return list_json(rows, page, partial(_listed, calls), lambda r: encode_cursor(r.created_at, r.id))
+
+
+def _listed(calls: Mapping[str, tuple[int, int]], run: Run) -> JsonObject:
+    made, failed = calls.get(run.id, (0, 0))
+    return {**run_summary_json(run), "call_count": made, "failure_count": failed}
+
+
+def show_context(runtime: Runtime, user_id: str, run_id: str, call_id: str) -> JsonObject:
+    """What a call was given that the model did not see. Raises NotFound."""
+    with runtime.db.read() as session:
+        run = get_run(session, user_id, run_id)
+    return injected(runtime, run, call_id)
 
 
 def list_steps(runtime: Runtime, user_id: str, run_id: str, page: Page) -> JsonObject:

@@ -1,38 +1,52 @@
 """Tools for people: the list with settings and figures, switches and policies, loading them anew."""
 
-from dataclasses import asdict
-from datetime import timedelta
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
 
-from sqlalchemy import case, func, select
+from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from ..agent.types import JsonObject
 from ..errors import NotFound
-from ..ids import iso, utc_now
-from ..models import Run, ToolCall, ToolSetting
+from ..models import ToolSetting
 from ..tools import init_tools
 from ..tools.context import DEFAULT_POLICY
 from ..tools.core import ToolDefinition
+from .providers import configs
 from .runtime import Runtime
+from .tool_stats import stats
 
-STATS_DAYS = 30
-NO_STATS: JsonObject = {"calls": 0, "errors": 0, "cached": 0, "average_seconds": None, "last_used_at": None}
+
+@dataclass(frozen=True, slots=True)
+class _Facts:
+    """What is told of tools beside their definitions: figures and lacks by name, seconds that results are kept for."""
+
+    stats: dict[str, JsonObject]
+    lacks: dict[str, str]
+    cache_seconds: float
+
+
+def _facts(runtime: Runtime, session: Session, user_id: str, names: Sequence[str]) -> _Facts:
+    return _Facts(stats(session, user_id, names), _lacks(runtime), runtime.executor.cache_seconds)
+
+
+def _lacks(runtime: Runtime) -> dict[str, str]:
+    """Tools that work, but not as well as they could: searching asks engines that want no key, helpers have no model."""
+    lacks = {} if runtime.settings.search_url else {"web_search": "no_key"}
+    return lacks if configs(runtime) else {**lacks, "multi_agent": "no_model"}
 
 
 def list_tools(runtime: Runtime, user_id: str) -> JsonObject:
     """`{items, next_cursor: null, file_errors}`: every tool, and the files of tools that could not be loaded."""
     with runtime.db.read() as session:
         settings = {row.name: row for row in session.scalars(select(ToolSetting))}
-        stats = _stats(session, user_id)
-    items = [
-        tool_json(definition, settings.get(definition.name), stats.get(definition.name, NO_STATS))
-        for definition in runtime.registry.all()
-    ]
+        facts = _facts(runtime, session, user_id, runtime.registry.names())
+    items = [tool_json(definition, settings.get(definition.name), facts) for definition in runtime.registry.all()]
     return {"items": items, "next_cursor": None, "file_errors": _file_errors(runtime)}
 
 
-def tool_json(definition: ToolDefinition, setting: ToolSetting | None, stats: JsonObject) -> JsonObject:
-    """A tool as the API shows it; `error` says why it cannot be used on this machine."""
+def tool_json(definition: ToolDefinition, setting: ToolSetting | None, facts: _Facts) -> JsonObject:
+    """A tool as the API shows it; `error` says why it cannot be used on this machine, `lacks` what it works worse without."""
     return {
         "name": definition.name,
         "description": definition.description,
@@ -43,12 +57,14 @@ def tool_json(definition: ToolDefinition, setting: ToolSetting | None, stats: Js
         "read_only": definition.read_only,
         "concurrency_safe": definition.concurrency_safe,
         "cacheable": definition.cacheable,
+        "cache_seconds": (definition.cache_ttl or facts.cache_seconds) if definition.cacheable else None,
         "egress": definition.egress,
         "risk": definition.risk,
         "needs_project": any(key == "project_id" for key, _ in definition.needs),
         "timeout": definition.timeout,
         "error": definition.unavailable() if definition.unavailable else None,
-        "stats": stats,
+        "lacks": facts.lacks.get(definition.name),
+        "stats": facts.stats[definition.name],
     }
 
 
@@ -66,7 +82,7 @@ def change_tool(runtime: Runtime, user_id: str, name: str, changes: JsonObject) 
             if field in changes:
                 setattr(row, field, changes[field])
         session.flush()
-        answer = tool_json(definition, row, _stats(session, user_id, name).get(name, NO_STATS))
+        answer = tool_json(definition, row, _facts(runtime, session, user_id, [name]))
     runtime.tabs.publish(user_id, "tool", name)
     return answer
 
@@ -79,33 +95,3 @@ def reload(runtime: Runtime) -> JsonObject:
 
 def _file_errors(runtime: Runtime) -> list[JsonObject]:
     return [asdict(error) for error in runtime.tool_errors.errors]
-
-
-def _stats(session: Session, user_id: str, name: str | None = None) -> dict[str, JsonObject]:
-    """The user's calls of the last 30 days, by tool."""
-    since = iso(utc_now() - timedelta(days=STATS_DAYS))
-    query = (
-        select(
-            ToolCall.name,
-            func.count().label("calls"),
-            func.sum(case((ToolCall.status.in_(("error", "timeout")), 1), else_=0)).label("errors"),
-            func.sum(case((ToolCall.cached, 1), else_=0)).label("cached"),
-            func.avg(ToolCall.execution_time).label("average"),
-            func.max(ToolCall.started_at).label("last"),
-        )
-        .join(Run, Run.id == ToolCall.run_id)
-        .where(Run.owner_id == user_id, ToolCall.started_at >= since)
-        .group_by(ToolCall.name)
-    )
-    if name is not None:
-        query = query.where(ToolCall.name == name)
-    return {
-        row.name: {
-            "calls": row.calls,
-            "errors": row.errors,
-            "cached": row.cached,
-            "average_seconds": round(row.average, 4) if row.average is not None else None,
-            "last_used_at": row.last,
-        }
-        for row in session.execute(query)
-    }

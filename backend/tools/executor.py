@@ -76,6 +76,11 @@ class ToolExecutor:
         return self._kit.registry
 
     @property
+    def cache_seconds(self) -> float:
+        """How long a result is kept for a tool that does not say so itself."""
+        return self._kit.lifetime
+
+    @property
     def abandoned_threads(self) -> int:
         """Threads still held by tools that were given up."""
         return self._kit.pool.abandoned

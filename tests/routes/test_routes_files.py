@@ -1,6 +1,7 @@
 """The files of a project over HTTP."""
 
 import re
+from typing import Any
 
 import pytest
 from routes_client import Api, ok, problem
@@ -171,6 +172,31 @@ def test_what_a_file_held_before_can_be_seen_and_put_back(api: Api, root: str) -
     assert len(rest["items"]) == 3
     problem(api.get(f"{root}/changes/{first['id']}/content"), 404, "not_found")
     problem(api.post(f"{root}/changes/none/revert"), 404, "not_found")
+
+
+def test_files_that_are_gone_are_listed_until_they_are_back(api: Api, root: str) -> None:
+    def gone(**query: Any) -> list[str]:
+        return [c["path"] for c in ok(api.get(f"{root}/changes", deleted="true", **query))["items"]]
+
+    for name in ("a.md", "b.md", "deep/c.md", "deep/d.md"):
+        write(api, root, name, name.encode())
+    assert gone() == []
+    for path in ("a.md", "b.md", "deep"):
+        api.delete(content(root), query_string={"path": path})
+    assert sorted(gone()) == ["a.md", "b.md", "deep/c.md", "deep/d.md"]
+    write(api, root, "b.md", b"another")
+    deleted = ok(api.get(f"{root}/changes", deleted="true"))["items"]
+    back = next(c["id"] for c in deleted if c["path"] == "deep/c.md")
+    ok(api.post(f"{root}/changes/{back}/revert"))
+    assert api.get(content(root), path="deep/c.md").data == b"deep/c.md"
+    assert sorted(gone()) == ["a.md", "deep/d.md"]
+    first = ok(api.get(f"{root}/changes", deleted="true", limit=1))
+    rest = gone(cursor=first["next_cursor"])
+    assert [*(c["path"] for c in first["items"]), *rest] == gone()
+    write(api, root, "deep/d.md/now-a-folder", b"")
+    write(api, root, "other.md", b"")
+    api.delete(content(root), query_string={"path": "other.md"})
+    assert gone() == ["other.md", "a.md"]
 
 
 def test_a_folder_of_many_files_is_listed_in_pages(api: Api, root: str) -> None:

@@ -221,8 +221,29 @@ class Hit(Answer):
     snippet: str
 
 
+class ToolDay(Answer):
+    """The caller's own calls of the last 24 hours; times are of calls whose result was not reused."""
+
+    calls: int
+    errors: int
+    cached: int
+    p50_seconds: float | None
+    p95_seconds: float | None
+
+
+class ToolStats(Answer):
+    """The caller's own calls of the last 30 days, and of the last 24 hours."""
+
+    calls: int
+    errors: int
+    cached: int
+    average_seconds: float | None
+    last_used_at: str | None
+    day: ToolDay
+
+
 class Tool(Answer):
-    """A tool."""
+    """A tool; `lacks` names what it works worse without."""
 
     name: str
     description: str
@@ -233,9 +254,11 @@ class Tool(Answer):
     read_only: bool
     concurrency_safe: bool
     cacheable: bool
+    cache_seconds: float | None
     timeout: float
     error: str | None
-    stats: dict[str, Any]
+    lacks: Literal["no_key", "no_model"] | None
+    stats: ToolStats
 
 
 class Reloaded(Answer):
@@ -282,6 +305,36 @@ class ProviderTest(Answer):
     latency_ms: int | None
     error: str | None
     code: str | None
+
+
+class ModelUsage(Answer):
+    """Usage of one model."""
+
+    model: str
+    runs: int
+    total_tokens: int
+    cost_micros: int
+    currency: str
+
+
+class RunStats(Answer):
+    """How the runs of a time went; `p95_seconds` is of the newest `measured` that have ended."""
+
+    runs: int
+    ended: int
+    completed: int
+    measured: int
+    p95_seconds: float | None
+    models: list[ModelUsage]
+
+
+class QueueStats(Answer):
+    """How the queue of runs stands now, for everyone's runs together."""
+
+    waiting: int
+    running: int
+    workers: int
+    oldest_seconds: float | None
 
 
 class TokenStats(Answer):

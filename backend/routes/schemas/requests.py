@@ -187,10 +187,11 @@ class FileSearchBody(Body):
 
 
 class ChangesQuery(PageQuery):
-    """Which changes of files."""
+    """Which changes of files; `deleted` asks for the deletions of files that are gone now, whatever else is named."""
 
     path: Path | None = None
     run_id: Id | None = None
+    deleted: bool = False
 
 
 # ---------------------------------------------------------------- conversations and messages

@@ -84,6 +84,22 @@ class RunSummary(Answer):
     finished_at: str | None
 
 
+class ListedRun(RunSummary):
+    """A run in a list, with how many tool calls it made and how many of them failed."""
+
+    call_count: int
+    failure_count: int
+
+
+class Injected(Answer):
+    """Something that the executor put into a call; `value` is null for what lives in the process only."""
+
+    key: str
+    argument: str
+    value: Any
+    name: str | None
+
+
 class Run(RunSummary):
     """RUN."""
 
