@@ -98,20 +98,24 @@ class Pool:
         try:
             helper.wait_ready()
         except SandboxUnavailable as error:
+            self._check_open()  # a helper that we ended ourselves has not failed
             self._note_failure(str(error.details.get("details_text", error.message)))
             raise
         self._failed = 0
         return helper
 
     def _new(self, profile: str) -> Helper:
-        if self._closed:
-            raise SandboxUnavailable("The code sandbox is shut down.")
+        self._check_open()
         if time.monotonic() < self._not_before:
             raise SandboxUnavailable(f"The code sandbox does not start: {self._last_failure}")
         memory = self._config.memory_bytes
         if profile == "heavy":
             memory = max(memory, limits.MEMORY_HEAVY_BYTES)
         return Helper(replace(self._config, profile=profile, memory_bytes=memory))
+
+    def _check_open(self) -> None:
+        if self._closed:
+            raise SandboxUnavailable("The code sandbox is shut down.")
 
     def _note_failure(self, reason: str) -> None:
         log.error("the code sandbox could not start: %s", reason)

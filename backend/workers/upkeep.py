@@ -5,6 +5,7 @@ import threading
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 
 from .. import sandbox
 from ..errors import NanoClawError
@@ -35,9 +36,10 @@ class Upkeep:
         self._thread = threading.Thread(target=self._work, name="upkeep", daemon=True)
         house, now = Housekeeping(runtime, self._stopping), time.monotonic()
         self._chores = [
-            _Chore(check_sandbox, HOUR_SECONDS, now),
+            _Chore(partial(check_sandbox, self._stopping), HOUR_SECONDS, now),
             _Chore(house.fold, MINUTE_SECONDS, now + MINUTE_SECONDS),
             _Chore(house.prune, HOUR_SECONDS, now + 2 * MINUTE_SECONDS),
+            _Chore(house.expire, HOUR_SECONDS, now + 3 * MINUTE_SECONDS),
             _Chore(house.purge, DAY_SECONDS, now + 5 * MINUTE_SECONDS),
         ]
 
@@ -62,13 +64,14 @@ class Upkeep:
             chore.due = time.monotonic() + chore.every_seconds
 
 
-def check_sandbox() -> None:
+def check_sandbox(stopping: threading.Event) -> None:
     """One success of the sandbox's own escapes switches the tool off."""
     try:
         sandbox.start()
         failures = sandbox.selftest()
     except NanoClawError as error:
-        log.warning("code cannot run here: %s", error.message)
+        if not stopping.is_set():
+            log.warning("code cannot run here: %s", error.message)
         return
     if failures:
         log.error("the sandbox failed its self-test and is switched off: %s", ", ".join(failures))

@@ -107,7 +107,9 @@ def test_a_signal_ends_the_server_cleanly(tmp_path: Path, sign: signal.Signals) 
     with Server(tmp_path / "instance") as server:
         os.kill(server.pid, sign)
         assert server.wait_end() == 0
-        assert "Traceback" not in server.log.read_text()
+        said = server.log.read_text()
+        assert "Traceback" not in said
+        assert "sandbox" not in said  # it was still starting, which is no failure
 
 
 def test_the_instance_folder_is_private(tmp_path: Path) -> None:

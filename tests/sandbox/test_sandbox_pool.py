@@ -218,7 +218,7 @@ def test_the_helper_ends_with_its_server() -> None:
         family = [*helpers, *(c for h in helpers for c in h.children(recursive=True))]
         server.kill()
     assert helpers
-    _, left = psutil.wait_procs(family, timeout=5)
+    _, left = psutil.wait_procs(family, timeout=50)  # one that still loads its modules ends after that
     assert not [p for p in left if p.status() != psutil.STATUS_ZOMBIE]
 
 
@@ -233,6 +233,25 @@ def test_a_helper_that_cannot_start_is_said_and_tried_again_later(monkeypatch: p
     assert _until(lambda: _starts(pool))
     assert _run(pool, "1")["value"] == "1"
     pool.close()
+
+
+def test_a_pool_closed_while_its_helper_starts_has_not_failed(caplog: pytest.LogCaptureFixture) -> None:
+    pool = Pool()
+    said: list[str] = []
+
+    def start() -> None:
+        try:
+            pool.start()
+        except SandboxUnavailable as error:
+            said.append(error.message)
+
+    starting = threading.Thread(target=start)
+    starting.start()
+    assert _until(pool.pids)
+    pool.close()
+    starting.join(20)
+    assert said == ["The code sandbox is shut down."]
+    assert [record.message for record in caplog.records] == []
 
 
 def _starts(pool: Pool) -> bool:
