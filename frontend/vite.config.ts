@@ -46,8 +46,8 @@ export default defineConfig(({ mode }) => ({
         // What every page needs, in one file: it changes rarely and compresses better together.
         codeSplitting: {
           groups: [
-            { name: 'core', test: /node_modules[\\/](@vue|vue|vue-router|pinia|vue-i18n|@intlify|@tanstack)[\\/]/ },
-            { name: 'menus', test: /node_modules[\\/](@floating-ui|reka-ui[\\/]dist[\\/](Popper|Menu|DropdownMenu|FocusScope|DismissableLayer|Presence|RovingFocus|Collection|Primitive|ConfigProvider|Teleport))[\\/]/ },
+            { name: 'core', test: /node_modules[\\/](@vue|vue|vue-router|pinia|vue-i18n|@intlify|@tanstack|reka-ui[\\/]dist[\\/](ConfigProvider|shared[\\/]createContext))[\\/.]/ },
+            { name: 'menus', test: /node_modules[\\/](@floating-ui|reka-ui[\\/]dist[\\/](Popper|Menu|DropdownMenu|FocusScope|DismissableLayer|Presence|RovingFocus|Collection|Primitive|Teleport))[\\/]/ },
             { name: 'icons', test: /node_modules[\\/]lucide-vue-next[\\/]/ },
             { name: 'markdown', test: /node_modules[\\/](markdown-it|mdurl|uc\.micro|punycode\.js|dompurify)[\\/]/ },
             { name: firstLoadShare(), minShareCount: 2 },
