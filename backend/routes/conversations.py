@@ -2,7 +2,7 @@
 
 from flask import Blueprint, Response
 
-from ..services import conversation_lists, conversations
+from ..services import conversation_lists, conversations, forking
 from .http import nothing, operation, reply, runtime, user_id
 from .schemas import answers, requests
 
@@ -68,3 +68,13 @@ def delete_conversation(conversation_id: str) -> Response:
 def restore_conversation(conversation_id: str) -> Response:
     """With all its messages."""
     return reply(conversations.restore_conversation(runtime(), user_id(), conversation_id))
+
+
+@bp.post("/<conversation_id>/fork")
+@operation(
+    "Fork a conversation at a message", body=requests.ForkBody, returns={201: answers.Conversation}, errors=(404, 409)
+)
+def fork_conversation(conversation_id: str, body: requests.ForkBody) -> Response:
+    """A copy of the path up to and with the message, in the same project, with the same settings."""
+    made = forking.fork(runtime(), user_id(), conversation_id, body.message_id)
+    return reply(made, 201, {"Location": f"/api/conversations/{made['id']}"})

@@ -17,6 +17,7 @@ from .runtime import Runtime
 from .serializers import message_json
 
 OLDER, NEWER = "older", "newer"
+WHOLE_PATH = 10_000_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,11 +64,18 @@ def load(session: Session, conversation_id: str, ids: Sequence[str]) -> list[Jso
     found = {m.id: m for m in session.scalars(select(Message).where(Message.id.in_(ids)))}
     rows = [found[i] for i in ids if i in found and found[i].conversation_id == conversation_id]
     siblings = _siblings(session, conversation_id, {row.parent_id for row in rows})
+    return [message_json(row, siblings[row.parent_id], calls) for row, calls in with_calls(session, rows)]
+
+
+def with_calls(session: Session, rows: Sequence[Message]) -> list[tuple[Message, list[ToolCall]]]:
+    """Each message with the calls that its blocks name, in order."""
     calls = _calls(session, rows)
-    return [
-        message_json(row, siblings[row.parent_id], [calls[key] for key in _named_calls(row) if key in calls])
-        for row in rows
-    ]
+    return [(row, [calls[key] for key in named_calls(row) if key in calls]) for row in rows]
+
+
+def path_ids(session: Session, leaf_id: str) -> list[str]:
+    """The ids of a whole path, the oldest first."""
+    return _ids_up(session, leaf_id, WHOLE_PATH)[::-1]
 
 
 # ---------------------------------------------------------------- the path
@@ -177,14 +185,15 @@ def _siblings(session: Session, conversation_id: str, parents: set[str | None]) 
     return found
 
 
-def _named_calls(row: Message) -> list[tuple[str, str]]:
+def named_calls(row: Message) -> list[tuple[str, str]]:
+    """Run and id of each call that a message's blocks name, in order."""
     if row.run_id is None:
         return []
     return [(row.run_id, block["call_id"]) for block in row.blocks or [] if block.get("type") == "tool_call"]
 
 
 def _calls(session: Session, rows: Iterable[Message]) -> dict[tuple[str, str], ToolCall]:
-    named = {key for row in rows for key in _named_calls(row)}
+    named = {key for row in rows for key in named_calls(row)}
     if not named:
         return {}
     runs = {run_id for run_id, _ in named}

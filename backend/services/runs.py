@@ -18,7 +18,11 @@ from .paging import Page, decode_cursor, encode_cursor, list_json, newest_first
 from .projects import check_tools, get_project
 from .run_calls import counts, injected
 from .runtime import Runtime
-from .serializers import ACTIVE, run_json, run_summary_json, step_json
+from .serializers import ACTIVE, COPY, run_json, run_summary_json, step_json
+
+NO_SUCH_RUN = "There is no such run."
+_RUNS = Run.__table__.c
+_WATCHED = select(_RUNS.owner_id, _RUNS.status, _RUNS.last_seq).where(_RUNS.id == bindparam("run"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,7 +143,7 @@ def task_status(runtime: Runtime, user_id: str, run_id: str) -> JsonObject:
 
 def list_runs(runtime: Runtime, user_id: str, page: Page, wanted: RunFilter) -> JsonObject:
     """The user's runs, newest first, without input and output; each with how many calls it made and how many failed."""
-    query = select(Run).where(Run.owner_id == user_id)
+    query = select(Run).where(Run.owner_id == user_id, Run.kind != COPY)
     for name in ("project_id", "conversation_id", "status", "kind"):
         if (value := getattr(wanted, name)) is not None:
             query = query.where(getattr(Run, name) == value)

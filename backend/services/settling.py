@@ -11,7 +11,7 @@ from .running import proving, resuming
 from .running.assembly import GO_ON
 from .runs import RunRequest, add_task_run, get_run, wanted_model
 from .runtime import Runtime
-from .serializers import ACTIVE, call_json, run_json
+from .serializers import ACTIVE, COPY, call_json, run_json
 
 # How a run may have ended that can be continued: at a limit, stopped, or broken off.
 UNFINISHED = ("max_steps", "timeout", "cancelled", "failed")
@@ -68,7 +68,7 @@ def _check_unfinished(run: Run) -> None:
         raise Conflict("The run goes on.")
     if run.status not in UNFINISHED:
         raise Conflict("The run is completed; send a message instead.")
-    if run.kind not in ("chat", "task"):
+    if run.kind not in ("chat", COPY, "task"):
         raise Conflict("Only runs of a conversation and tasks can be continued.")
 
 

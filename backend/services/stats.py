@@ -12,7 +12,7 @@ from ..agent.types import JsonObject
 from ..ids import utc_now
 from ..models import Run
 from .runtime import Runtime
-from .serializers import ACTIVE
+from .serializers import ACTIVE, COPY
 
 Period = Literal["daily", "weekly", "monthly"]
 DAYS_SHOWN: dict[Period, int] = {"daily": 30, "weekly": 12 * 7, "monthly": 365}
@@ -33,7 +33,7 @@ def tokens(runtime: Runtime, user_id: str, period: Period) -> JsonObject:
             func.sum(Run.completion_tokens).label("completion_tokens"),
             func.sum(Run.cost_micros).label("cost_micros"),
         )
-        .where(Run.owner_id == user_id, Run.created_at >= utc_now() - timedelta(days=DAYS_SHOWN[period]))
+        .where(*_of(user_id, period))
         .group_by(day, Run.currency)
     )  # fmt: skip
     sums: dict[tuple[str, str], dict[str, int]] = {}
@@ -44,6 +44,12 @@ def tokens(runtime: Runtime, user_id: str, period: Period) -> JsonObject:
             for name in SUMS:
                 into[name] += getattr(row, name)
     return {"items": [_item(*key, sums[key]) for key in sorted(sums)], "next_cursor": None}
+
+
+def _of(user_id: str, period: Period) -> tuple[ColumnElement[bool], ...]:
+    """The user's runs of the time that is shown for a period."""
+    since = utc_now() - timedelta(days=DAYS_SHOWN[period])
+    return Run.owner_id == user_id, Run.created_at >= since, Run.kind != COPY
 
 
 def _start(day: date, period: Period) -> date:
@@ -60,7 +66,7 @@ def _item(start: str, currency: str, sums: dict[str, int]) -> JsonObject:
 # ---------------------------------------------------------------- how runs went
 def runs(runtime: Runtime, user_id: str, period: Period) -> JsonObject:
     """`{runs, ended, completed, measured, p95_seconds, models}` of the time that `tokens` shows for the period."""
-    mine = (Run.owner_id == user_id, Run.created_at >= utc_now() - timedelta(days=DAYS_SHOWN[period]))
+    mine = _of(user_id, period)
     with runtime.db.read() as session:
         seconds = _seconds(session, *mine)
         return {

@@ -5,7 +5,7 @@ import shutil
 import threading
 import time
 from collections.abc import Callable
-from datetime import timedelta
+from datetime import datetime, timedelta
 
 from sqlalchemy import select
 
@@ -18,6 +18,9 @@ log = logging.getLogger(__name__)
 
 # Viewers that watched the end have long read it by then.
 FOLD_AFTER_SECONDS = 60.0
+TEMPORARY_HOURS = 24
+# Conversations that are being made lie out of sight meanwhile, just beyond the 30 days.
+SLACK_HOURS = 1
 YOUNG_BLOB_SECONDS = 86_400.0
 PAUSE_SECONDS = 0.02
 
@@ -43,15 +46,24 @@ class Housekeeping:
             log.info("the logs of %d runs were pruned", pruned)
         return pruned
 
+    def expire(self) -> int:
+        """Remove temporary conversations whose last message is older than a day."""
+        expired = retention.expire_temporary(self._runtime.db, utc_now() - timedelta(hours=TEMPORARY_HOURS))
+        return self._purge_conversations() if expired else 0
+
     def purge(self) -> int:
         """Remove what was deleted more than 30 days ago, and contents that nothing refers to."""
-        before = utc_now() - timedelta(days=retention.DELETED_KEPT_DAYS)
-        count = self._until_none(lambda: retention.purge_conversations(self._runtime.db, before))
+        before = _long_ago()
+        count = self._purge_conversations()
         for project_id in retention.purge_projects(self._runtime.db, before):
             shutil.rmtree(self._runtime.settings.instance / "workspaces" / project_id, ignore_errors=True)
             count += 1
         self._drop_blobs()
         return count
+
+    def _purge_conversations(self) -> int:
+        before = _long_ago()
+        return self._until_none(lambda: retention.purge_conversations(self._runtime.db, before))
 
     def _until_none(self, work: Callable[[], int]) -> int:
         total = 0
@@ -79,3 +91,8 @@ class Housekeeping:
             for column in (ToolCall.result_blob, FileChange.before_hash, FileChange.after_hash):
                 known.update(session.scalars(select(column).where(column.is_not(None)).distinct()))
         return {digest for digest in known if digest}
+
+
+def _long_ago() -> datetime:
+    """What was deleted before that cannot be restored any more."""
+    return utc_now() - timedelta(days=retention.DELETED_KEPT_DAYS, hours=SLACK_HOURS)

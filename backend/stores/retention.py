@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from datetime import datetime, timedelta
 
-from sqlalchemy import ColumnElement, Table, and_, delete, func, select, text, update
+from sqlalchemy import ColumnElement, Table, and_, delete, exists, func, select, text, update
 from sqlalchemy.orm import Session
 
 from ..extensions import Database
@@ -14,6 +14,7 @@ from .folding import ROWS_A_TRANSACTION
 
 RUNS_A_ROUND = 100
 DELETED_KEPT_DAYS = 30
+GOING_ON = ("queued", "running", "waiting_approval")
 EVENTS, CHANGES = (Base.metadata.tables[name] for name in ("run_events", "file_changes"))
 
 
@@ -77,8 +78,34 @@ def purge_conversations(database: Database, deleted_before: datetime) -> int:
         query = select(Conversation.id).where(Conversation.deleted_at < deleted_before).limit(RUNS_A_ROUND)
         ids = session.scalars(query).all()
     for conversation_id in ids:
-        _purge_conversation(database, conversation_id)
+        remove_conversation(database, conversation_id)
     return len(ids)
+
+
+def expire_temporary(database: Database, last_before: datetime) -> int:
+    """Put temporary conversations out of reach whose last message came before a moment, unless a run goes on; how many.
+
+    They are taken for deleted so long ago that they cannot be restored, and `purge_conversations` removes them.
+    """
+    last = (
+        select(Message.created_at)
+        .where(Message.conversation_id == Conversation.id)
+        .order_by(Message.position.desc())
+        .limit(1)
+        .scalar_subquery()
+    )
+    running = exists().where(Run.conversation_id == Conversation.id, Run.status.in_(GOING_ON))
+    gone = utc_now() - timedelta(days=2 * DELETED_KEPT_DAYS)
+    expired = (
+        Conversation.temporary.is_(True),
+        Conversation.created_at < last_before,
+        func.coalesce(last, Conversation.created_at) < last_before,
+        func.coalesce(Conversation.deleted_at, utc_now()) > gone,
+        ~running,
+    )
+    with database.write() as session:
+        found = update(Conversation).where(*expired).values(deleted_at=gone).returning(Conversation.id)
+        return len(session.scalars(found).all())
 
 
 def purge_projects(database: Database, deleted_before: datetime) -> list[str]:
@@ -90,7 +117,7 @@ def purge_projects(database: Database, deleted_before: datetime) -> list[str]:
         with database.read() as session:
             of_project = session.scalars(select(Conversation.id).where(Conversation.project_id == project_id)).all()
         for conversation_id in of_project:
-            _purge_conversation(database, conversation_id)
+            remove_conversation(database, conversation_id)
         _purge_runs(database, Run.project_id == project_id)
         _delete_all(database, CHANGES, FileChange.project_id == project_id)
         with database.write() as session:
@@ -99,7 +126,8 @@ def purge_projects(database: Database, deleted_before: datetime) -> list[str]:
     return ids
 
 
-def _purge_conversation(database: Database, conversation_id: str) -> None:
+def remove_conversation(database: Database, conversation_id: str) -> None:
+    """Remove a conversation that nobody sees any more, with its messages and runs."""
     _purge_runs(database, Run.conversation_id == conversation_id)
     while True:
         with database.write() as session:

@@ -244,6 +244,13 @@ class ConversationPatch(ConversationFields):
     archived: bool = False
     temporary: Literal[False] = False
 
+
+class ForkBody(Body):
+    """The last message that a fork takes over."""
+
+    message_id: Id
+
+
 class MessagesQuery(PageQuery):
     """Which messages: the path to `leaf`, or a page around one message."""
 

@@ -16,7 +16,7 @@ CallStatus = Literal[
     "unknown",
 ]
 RunStatus = Literal["queued", "running", "waiting_approval", "completed", "cancelled", "max_steps", "timeout", "failed"]
-RunKind = Literal["chat", "task", "workflow", "child", "manual"]
+RunKind = Literal["chat", "task", "workflow", "child", "manual", "copy"]
 
 
 class Function(Answer):
