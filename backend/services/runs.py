@@ -20,10 +20,6 @@ from .run_calls import counts, injected
 from .runtime import Runtime
 from .serializers import ACTIVE, COPY, run_json, run_summary_json, step_json
 
-NO_SUCH_RUN = "There is no such run."
-_RUNS = Run.__table__.c
-_WATCHED = select(_RUNS.owner_id, _RUNS.status, _RUNS.last_seq).where(_RUNS.id == bindparam("run"))
-
 
 @dataclass(frozen=True, slots=True)
 class RunRequest:

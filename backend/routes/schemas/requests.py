@@ -226,7 +226,6 @@ class ConversationFields(Body):
     temperature: Temperature | None = None
     max_tokens: MaxTokens | None = None
     thinking: bool | None = None
-
     tags: Tags = []
 
 
@@ -235,11 +234,11 @@ class ConversationBody(ConversationFields):
 
     temporary: bool = False
 
+
 class ConversationPatch(ConversationFields):
     """Changes of a conversation; `project_id` moves it, `active_leaf_id` chooses a branch, `temporary: false` keeps it."""
 
     active_leaf_id: Id | None = None
-
     pinned: bool = False
     archived: bool = False
     temporary: Literal[False] = False
