@@ -6,6 +6,8 @@ from dataclasses import dataclass, field
 from ..ids import iso_now, new_id
 from .types import CallRecord, JsonObject, MessageRecord, StepRecord, Usage
 
+LEAST_TOLD_SECONDS = 1.0
+
 
 @dataclass(slots=True)
 class Answer:
@@ -23,7 +25,7 @@ class Answer:
     def add_step(self, step: StepRecord, calls: Iterable[CallRecord]) -> None:
         """Add a finished step: at most one reasoning and one text block, then its calls."""
         if step.reasoning:
-            self.blocks.append({"type": "reasoning", "text": step.reasoning})
+            self.blocks.append({"type": "reasoning", "text": step.reasoning, **_seconds(step.thought_seconds)})
         if step.text:
             self.blocks.append({"type": "text", "text": step.text})
             self.content = step.text
@@ -56,3 +58,8 @@ class Answer:
             error=error,
             created_at=self.created_at,
         )
+
+
+def _seconds(thought: float) -> JsonObject:
+    """How long the model thought, where that is long enough to be told."""
+    return {"seconds": round(thought, 1)} if thought >= LEAST_TOLD_SECONDS else {}

@@ -87,9 +87,8 @@ def _prepared(run: RunState, notes: tuple[Message, ...]) -> list[Message]:
         if run.frontier is not None or any(frontier.values()):
             run.doors.store.set_task_state("frontier", frontier)
         if frontier["first"] != (run.frontier or {}).get("first"):
-            run.recorder.notice(
-                "context_trimmed", "The conversation is long; its oldest turns are left out of the request."
-            )
+            detail = "The conversation is long; its oldest turns are left out of the request."
+            run.recorder.notice("context_trimmed", detail, first=frontier["first"])
         run.frontier = frontier
     return messages
 

@@ -26,9 +26,9 @@ class Recorder:
         """Record one event that may be grouped with what follows."""
         self.write((), (self.event(type_, **data),), wait=False)
 
-    def notice(self, code: str, detail: str) -> None:
-        """Record a `run.notice`."""
-        self.emit("run.notice", code=code, detail=detail)
+    def notice(self, code: str, detail: str, **more: object) -> None:
+        """Record a `run.notice`; `more` says where, for those who can show it."""
+        self.emit("run.notice", code=code, detail=detail, **more)
 
     def hold(self, rows: Sequence[Record], events: Sequence[Event]) -> None:
         """Keep rows and events for the next write, so that one commit serves both."""

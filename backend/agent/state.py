@@ -49,6 +49,7 @@ class Step:
         """The record with what is shown so far."""
         self.record.text = self.stream.text
         self.record.reasoning = self.stream.reasoning
+        self.record.thought_seconds = self.stream.thought_seconds
         return self.record
 
 

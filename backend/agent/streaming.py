@@ -1,5 +1,6 @@
 """The text and the reasoning of one step as they are shown: pieces with offsets, exactly what is stored later."""
 
+import time
 from collections.abc import Callable
 
 from .pairing import is_blank
@@ -73,6 +74,7 @@ class StepStream:
     def __init__(self, recorder: Recorder, step: int, heard: Callable[[Delta], None] | None = None) -> None:
         self._text = _Strand("text", recorder, step)
         self._reasoning = _Strand("reasoning", recorder, step)
+        self._thought: tuple[float, float] | None = None
         self._recorder = recorder
         self._step = step
         self._heard = heard
@@ -87,6 +89,11 @@ class StepStream:
         """The reasoning shown so far."""
         return self._reasoning.text
 
+    @property
+    def thought_seconds(self) -> float:
+        """From the first to the last piece of reasoning, as it came."""
+        return self._thought[1] - self._thought[0] if self._thought else 0.0
+
     def new_request(self, *, continued: bool) -> None:
         """Another request of the same step: its text follows directly, or as a new paragraph."""
         self._text.new_request("" if continued else PARAGRAPH)
@@ -98,6 +105,8 @@ class StepStream:
             self._text.add(delta.text)
         elif delta.kind == "reasoning":
             self._reasoning.add(delta.text)
+            now = time.monotonic()
+            self._thought = (self._thought[0] if self._thought else now, now)
         else:
             self._recorder.notice(delta.code or "notice", delta.text)
             if delta.code == RECALL:

@@ -188,6 +188,7 @@ class StepRecord:
     model_calls: int = 0
     usage: Usage = field(default_factory=Usage)
     reasoning_fields: JsonObject | None = None
+    thought_seconds: float = 0.0  # told with the answer, not kept with the step
     started_at: str = ""
     finished_at: str | None = None
 

@@ -38,6 +38,7 @@ class Conversation(Identified, Base):
     temperature: Mapped[float | None] = mapped_column(Float)
     max_tokens: Mapped[int | None]
     thinking: Mapped[bool | None] = mapped_column(Boolean)
+    tools_off: Mapped[list[Any]] = mapped_column(default=list, server_default=text("'[]'"))
     pinned: Mapped[bool] = mapped_column(Boolean, default=False)
     archived: Mapped[bool] = mapped_column(Boolean, default=False)
     temporary: Mapped[bool] = mapped_column(Boolean, default=False)
@@ -86,3 +87,4 @@ class Message(Identified, Base):
     run_id: Mapped[str | None] = mapped_column(String(36), index=True)
     client_id: Mapped[str | None] = mapped_column(String(100))
     options: Mapped[dict[str, Any] | None]
+    deleted_at: Mapped[datetime | None]

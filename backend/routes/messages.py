@@ -2,7 +2,7 @@
 
 from flask import Blueprint, Response
 
-from ..services import messages
+from ..services import deleting, messages
 from ..services.chat import UNSET, ChatService, NewMessage
 from ..services.runs import RunRequest
 from .http import nothing, operation, reply, runtime, user_id
@@ -65,8 +65,21 @@ def edit(message_id: str, body: requests.MessagePatch) -> Response:
 
 
 @bp.delete("/messages/<message_id>")
-@operation("Take back a message that waits", returns={204: None}, errors=(404, 409))
-def withdraw(message_id: str) -> Response:
-    """Only while no run has taken it."""
-    messages.withdraw_queued(runtime(), user_id(), message_id)
+@operation(
+    "Take back a message that waits, or delete one that was sent",
+    query=requests.DeleteMessageQuery,
+    returns={204: None},
+    errors=(404, 409),
+)
+def delete(message_id: str, query: requests.DeleteMessageQuery) -> Response:
+    """Taken back only while no run has it; `following=true` deletes one that was sent, for 30 days, not during a run."""
+    remove = deleting.delete_message if query.following else messages.withdraw_queued
+    remove(runtime(), user_id(), message_id)
     return nothing()
+
+
+@bp.post("/messages/<message_id>/restore")
+@operation("Restore a deleted message", returns={200: answers.Message}, errors=(404, 409))
+def restore(message_id: str) -> Response:
+    """With all that was deleted together with it."""
+    return reply(deleting.restore_message(runtime(), user_id(), message_id))

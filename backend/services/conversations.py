@@ -15,7 +15,7 @@ from .projects import get_project, stands
 from .runtime import Runtime
 from .serializers import ACTIVE
 
-CHANGEABLE = ("title", "model", "system_prompt", "temperature", "max_tokens", "thinking")
+CHANGEABLE = ("title", "model", "system_prompt", "temperature", "max_tokens", "thinking", "tools_off")
 # Where a conversation is kept says nothing of when it was used last.
 KEEPING = ("pinned", "archived", "temporary")
 
@@ -28,6 +28,7 @@ def conversation_json(row: Conversation, active_run_id: str | None, its_tags: Se
         "temperature": row.temperature,
         "max_tokens": row.max_tokens,
         "thinking": row.thinking,
+        "tools_off": row.tools_off,
     }
 
 

@@ -12,7 +12,7 @@ from ..errors import Conflict, NotFound
 from ..ids import new_id, utc_now
 from ..models import Base, Conversation, Message, Run, Step, ToolCall
 from . import tags
-from .conversations import get_conversation
+from .conversations import get_conversation, show_conversation
 from .drafts import PART_CHARS, PART_MESSAGES, Draft, Rows, building, copied_run
 from .language import language_of
 from .messages import named_calls
@@ -21,7 +21,7 @@ from .serializers import ACTIVE
 
 ENDINGS = {"en": " (fork)", "zh-CN": "（分支）"}
 TITLE_CHARS = 300
-KEPT = ("project_id", "model", "system_prompt", "temperature", "max_tokens", "thinking", "temporary")
+KEPT = ("project_id", "model", "system_prompt", "temperature", "max_tokens", "thinking", "tools_off", "temporary")
 OF_RUN = (
     "stop_reason",
     "message_id",
@@ -132,9 +132,9 @@ def fork(runtime: Runtime, user_id: str, conversation_id: str, message_id: str) 
                 rows = copier.rows(session, part)
             draft.add(rows)
         with runtime.db.write() as session:
-            answer = draft.show(session)
+            draft.show(session)
     runtime.tabs.publish(user_id, "conversation", draft.id)
-    return answer
+    return show_conversation(runtime, user_id, draft.id)
 
 
 def _draft(runtime: Runtime, session: Session, source: Conversation, message_id: str) -> Draft:
@@ -156,7 +156,9 @@ def _path(session: Session, conversation: Conversation, message_id: str) -> list
     if message is None or message.conversation_id != conversation.id:
         raise NotFound("There is no such message in this conversation.")
     if message.state != "sent":
-        raise Conflict("This message waits for its run, was taken back or was deleted; fork at a message that was sent.")
+        raise Conflict(
+            "This message waits for its run, was taken back or was deleted; fork at a message that was sent."
+        )
     columns = (Message.id, Message.parent_id, Message.role, Message.run_id, Message.position)
     size = (func.length(Message.content) + func.length(Message.reasoning)).label("size")
     path = select(*columns, size).where(Message.id == message_id).cte("path", recursive=True)

@@ -96,7 +96,8 @@ def _leaf(session: Session, conversation: Conversation, query: PathQuery) -> str
 
 def _check_here(session: Session, conversation: Conversation, message_id: str) -> None:
     """Whatever a caller names, a cursor's content too, must be a message of this conversation."""
-    if session.scalar(select(Message.conversation_id).where(Message.id == message_id)) != conversation.id:
+    found = session.execute(select(Message.conversation_id, Message.state).where(Message.id == message_id)).first()
+    if found is None or found.conversation_id != conversation.id or found.state == "deleted":
         raise NotFound("There is no such message in this conversation.")
 
 
@@ -105,8 +106,13 @@ def _newest_descendant(session: Session, conversation: Conversation, message_id:
     active = conversation.active_leaf_id
     if active and _ids_down_to(session, active, message_id) is not None:
         return active
+    return newest_below(session, conversation.id, message_id)
+
+
+def newest_below(session: Session, conversation_id: str, message_id: str) -> str:
+    """The end of the newest branch below a message; the message itself where nothing follows."""
     down = select(literal(message_id).label("id"), literal(0).label("depth")).cte("down", recursive=True)
-    here = Message.conversation_id == conversation.id, Message.parent_id == down.c.id, Message.state == "sent"
+    here = Message.conversation_id == conversation_id, Message.parent_id == down.c.id, Message.state == "sent"
     child = select(Message.id).where(*here).order_by(Message.position.desc()).limit(1)
     down = down.union_all(select(child.scalar_subquery(), down.c.depth + 1).where(down.c.id.is_not(None)))
     query = select(down.c.id).where(down.c.id.is_not(None)).order_by(down.c.depth.desc()).limit(1)

@@ -80,7 +80,7 @@ def _plain(session: Session, user_id: str, words: list[str], limit: int, offset:
             Message.created_at.label("moment"),
         )
         .join(Conversation, Conversation.id == Message.conversation_id)
-        .where(visible, Message.state != "withdrawn", has_all(Message.content, words))
+        .where(visible, Message.state.not_in(("withdrawn", "deleted")), has_all(Message.content, words))
     )  # fmt: skip
     titles = select(
         literal("conversation"), Conversation.id, Conversation.id, Conversation.project_id, Conversation.title,

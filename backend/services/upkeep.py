@@ -55,6 +55,7 @@ class Housekeeping:
         """Remove what was deleted more than 30 days ago, and contents that nothing refers to."""
         before = _long_ago()
         count = self._purge_conversations()
+        count += self._until_none(lambda: retention.purge_messages(self._runtime.db, before))
         for project_id in retention.purge_projects(self._runtime.db, before):
             shutil.rmtree(self._runtime.settings.instance / "workspaces" / project_id, ignore_errors=True)
             count += 1

@@ -82,6 +82,15 @@ def purge_conversations(database: Database, deleted_before: datetime) -> int:
     return len(ids)
 
 
+def purge_messages(database: Database, deleted_before: datetime) -> int:
+    """Remove messages that were deleted before a moment; how many. Their runs stay in the list of runs."""
+    with database.write() as session:
+        query = select(Message.id).where(Message.deleted_at < deleted_before).limit(ROWS_A_TRANSACTION)
+        ids = session.scalars(query).all()
+        session.execute(delete(Message).where(Message.id.in_(ids)))
+    return len(ids)
+
+
 def expire_temporary(database: Database, last_before: datetime) -> int:
     """Put temporary conversations out of reach whose last message came before a moment, unless a run goes on; how many.
 

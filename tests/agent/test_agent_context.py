@@ -318,3 +318,11 @@ def test_a_provider_that_counts_more_gets_less(bench):
     last = bench.model.requests[-1]
     assert tokens.count(json.dumps(last.messages)) < 1_700
     assert problems(last) == []
+
+
+def test_what_is_left_out_is_told_with_the_message_that_is_now_the_first(bench):
+    transcript = (*(m for n in range(40) for m in turn(n, size=400)), Message("user", "now", key="now"))
+    bench.run(says("done"), transcript=transcript, token_budget=3_000)
+    told = [data for data in bench.events("run.notice") if data["code"] == "context_trimmed"]
+    users = [m.key for m in transcript if m.role == "user"]
+    assert [data["first"] in users[1:] for data in told] == [True]

@@ -149,6 +149,23 @@ class Conversation(ConversationSummary):
     temperature: float | None
     max_tokens: int | None
     thinking: bool | None
+    tools_off: list[str]
+
+
+class Skipped(Answer):
+    """A conversation of a file that was left out, and why."""
+
+    index: int
+    title: str
+    code: str
+    detail: str
+
+
+class Imported(Answer):
+    """What became of a file of conversations."""
+
+    items: list[Conversation]
+    skipped: list[Skipped]
 
 
 class TagCount(Answer):
@@ -173,7 +190,7 @@ class Message(Answer):
     siblings: list[str]
     position: int | None
     role: Literal["user", "assistant"]
-    state: Literal["queued", "sent", "withdrawn"]
+    state: Literal["queued", "sent", "withdrawn", "deleted"]
     content: str
     reasoning: str
     blocks: list[dict[str, Any]]

@@ -226,6 +226,7 @@ class ConversationFields(Body):
     temperature: Temperature | None = None
     max_tokens: MaxTokens | None = None
     thinking: bool | None = None
+    tools_off: ToolNames = []
     tags: Tags = []
 
 
@@ -248,6 +249,18 @@ class ForkBody(Body):
     """The last message that a fork takes over."""
 
     message_id: Id
+
+
+class ExportQuery(Query):
+    """In which form."""
+
+    format: Literal["md", "json"] = "md"
+
+
+class ImportQuery(Query):
+    """Where to; outside of projects by default."""
+
+    project_id: Id | None = None
 
 
 class MessagesQuery(PageQuery):
@@ -274,6 +287,12 @@ class MessageBody(RunOptions):
     client_id: Annotated[str, StringConstraints(min_length=1, max_length=100)] | None = None
 
 
+class DeleteMessageQuery(Query):
+    """With `following=true` a message that was sent is deleted, and all that follows it on its branches."""
+
+    following: bool = False
+
+
 class MessagePatch(Body):
     """Another text for a message that waits."""
 
@@ -281,9 +300,10 @@ class MessagePatch(Body):
 
 
 class SearchQuery(Query):
-    """What to look for in messages, titles and projects."""
+    """What to look for in messages, titles and projects, or in one conversation."""
 
     q: str = Field(min_length=1, max_length=500)
+    conversation_id: Id | None = None
     limit: int = Field(DEFAULT_LIMIT, ge=1, le=MAX_LIMIT)
     cursor: str | None = Field(None, max_length=MAX_CURSOR_CHARS)
 
