@@ -1,24 +1,66 @@
 """The event log and its bus: every viewer reads the rows after its last event, then what is published live."""
 
-import threading
-from collections import deque
-from collections.abc import Generator, Iterable, Iterator, Sequence
-from itertools import chain
-from typing import Any, Generic, NamedTuple, TypeVar
+from collections.abc import Callable, Generator, Iterator, Sequence
+from typing import Any, NamedTuple, Protocol, TypeVar
 
-from sqlalchemy import select
+from sqlalchemy import bindparam, select
 
 from ..agent.types import Event
 from ..extensions import Database
 from ..models import RunEvent
+from .bus import Bus
 
 HEARTBEAT_SECONDS = 10.0
 PAGE_EVENTS = 500
-# A viewer that lags by more than this is sent back to the rows, so that it holds nothing up and costs no memory.
-BACKLOG_EVENTS = 1000
 FINAL = "run.finished"
 
-T = TypeVar("T")
+_EVENTS = RunEvent.__table__.c
+_PAGE = (
+    select(_EVENTS.seq, _EVENTS.type, _EVENTS.data)
+    .where(_EVENTS.run_id == bindparam("run"), _EVENTS.seq > bindparam("after"))
+    .order_by(_EVENTS.seq)
+    .limit(PAGE_EVENTS)
+)
+_END = select(_EVENTS.seq).where(
+    _EVENTS.run_id == bindparam("run"), _EVENTS.type == FINAL, _EVENTS.seq <= bindparam("after")
+)
+
+T = TypeVar("T", covariant=True)
+
+
+class Feed(Protocol[T]):
+    """What one viewer reads. While it is `behind`, the next is a `page`; else it is what `take` gives; until it has `ended`."""
+
+    behind: bool
+    ended: bool
+
+    def page(self) -> Sequence[T]:
+        """The next of what was missed; asks the database. It may be empty."""
+
+    def take(self, timeout: float = 0.0) -> Sequence[T]:
+        """What has come, after at most `timeout` seconds."""
+
+    def on_ready(self, notify: Callable[[], None]) -> None:
+        """From now on call this when there is something to take."""
+
+    def close(self) -> None:
+        """The viewer has left."""
+
+
+def lists_of(feed: Feed[T]) -> Generator[Sequence[T] | None, None, None]:
+    """A feed to its end, for a reader with a thread of its own: lists of what is there at once; None is a heartbeat."""
+    try:
+        while not feed.ended:
+            if feed.behind:
+                items = feed.page()
+            else:
+                items = feed.take(HEARTBEAT_SECONDS)
+                if not items and not feed.behind and not feed.ended:
+                    yield None
+            if items:
+                yield items
+    finally:
+        feed.close()
 
 
 class LoggedEvent(NamedTuple):
@@ -27,92 +69,6 @@ class LoggedEvent(NamedTuple):
     seq: int
     type: str
     data: str
-
-
-class Mailbox(Generic[T]):
-    """What one viewer has not read yet; overflow empties it and is remembered as a gap."""
-
-    def __init__(self, limit: int = BACKLOG_EVENTS) -> None:
-        self._ready = threading.Condition()
-        self._items: deque[T] = deque()
-        self._limit = limit
-        self._gap = False
-        self._closed = False
-
-    def put(self, items: Sequence[T]) -> None:
-        """Add items and wake the reader."""
-        with self._ready:
-            if len(self._items) + len(items) > self._limit:
-                self._items.clear()
-                self._gap = True
-            else:
-                self._items.extend(items)
-            self._ready.notify()
-
-    def close(self) -> None:
-        """Wake the reader for good."""
-        with self._ready:
-            self._closed = True
-            self._ready.notify()
-
-    def take(self, timeout: float) -> tuple[list[T], bool, bool]:
-        """(items, whether some were lost, whether closed); waits up to `timeout` seconds for the first."""
-        with self._ready:
-            if not (self._items or self._gap or self._closed):
-                self._ready.wait(timeout)
-            items, gap = list(self._items), self._gap
-            self._items.clear()
-            self._gap = False
-            return items, gap, self._closed
-
-
-class Bus(Generic[T]):
-    """Mailboxes by topic, in this process."""
-
-    def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._topics: dict[str, list[Mailbox[T]]] = {}
-        self._closed = False
-
-    def publish(self, topic: str, items: Sequence[T]) -> None:
-        """Hand items to every mailbox of the topic; never blocks on a reader."""
-        for mailbox in self._topics.get(topic, ()):
-            mailbox.put(items)
-
-    def publish_to_all(self, items: Sequence[T]) -> None:
-        """Hand items to every mailbox there is."""
-        for topic in list(self._topics):
-            self.publish(topic, items)
-
-    def join(self, topic: str) -> Mailbox[T]:
-        """A new mailbox on the topic."""
-        mailbox: Mailbox[T] = Mailbox()
-        with self._lock:
-            if self._closed:
-                mailbox.close()
-            self._topics[topic] = [*self._topics.get(topic, ()), mailbox]
-        return mailbox
-
-    def leave(self, topic: str, mailbox: Mailbox[T]) -> None:
-        """Forget a mailbox."""
-        with self._lock:
-            left = [m for m in self._topics.get(topic, ()) if m is not mailbox]
-            if left:
-                self._topics[topic] = left
-            else:
-                self._topics.pop(topic, None)
-
-    def close(self) -> None:
-        """End every reader: the server is stopping."""
-        with self._lock:
-            self._closed = True
-            mailboxes = [m for topic in self._topics.values() for m in topic]
-        for mailbox in mailboxes:
-            mailbox.close()
-
-    def readers(self) -> int:
-        """How many mailboxes there are."""
-        return sum(len(topic) for topic in self._topics.values())
 
 
 class EventLog:
@@ -124,7 +80,7 @@ class EventLog:
 
     def send_progress(self, events: Sequence[Event]) -> None:
         """Publish committed events of one run."""
-        if events:
+        if events and self._bus.has_readers(events[0].run_id):
             self._bus.publish(events[0].run_id, [LoggedEvent(e.seq, e.type, e.text) for e in events])
 
     def send_final(self, run_id: str, outcome: Any) -> None:
@@ -132,47 +88,15 @@ class EventLog:
 
     def subscribe(self, run_id: str, after: int = 0) -> Iterator[LoggedEvent | None]:
         """Every event after `after`, in order, then live; None is a heartbeat. Ends after the final event."""
-        for events in self.batches(run_id, after):
+        for events in lists_of(self.feed(run_id, after)):
             if events is None:
                 yield None
             else:
                 yield from events
 
-    def batches(self, run_id: str, after: int = 0) -> Generator[list[LoggedEvent] | None, None, None]:
-        """The same as lists of what is there at once, so that a viewer who is behind costs few writes."""
-        mailbox = self._bus.join(run_id)
-        try:
-            if self._ended_by(run_id, after):
-                return
-            last = after
-            for page in self._rows(run_id, last):  # the rows come first
-                yield page
-                last = page[-1].seq
-                if page[-1].type == FINAL:
-                    return
-            while True:
-                batch, gap, closed = mailbox.take(HEARTBEAT_SECONDS)
-                fresh = [event for event in batch if event.seq > last]
-                items = _unbroken(fresh, last)
-                pages: Iterable[list[LoggedEvent]] = [items] if items else []
-                if gap or len(items) < len(fresh):
-                    pages = chain(pages, self._rows(run_id, items[-1].seq if items else last))
-                elif not (batch or closed):
-                    yield None
-                for page in pages:
-                    yield page
-                    last = page[-1].seq
-                    if page[-1].type == FINAL:
-                        return
-                if closed:
-                    return
-        finally:
-            self._bus.leave(run_id, mailbox)
-
-    def _ended_by(self, run_id: str, after: int) -> bool:
-        query = select(RunEvent.seq).where(RunEvent.run_id == run_id, RunEvent.type == FINAL, RunEvent.seq <= after)
-        with self._db.read() as session:
-            return session.scalar(query) is not None
+    def feed(self, run_id: str, after: int = 0) -> "RunFeed":
+        """The same for a viewer that takes what is there. Close it."""
+        return RunFeed(self._db, self._bus, run_id, after)
 
     def close(self) -> None:
         """End every viewer's stream."""
@@ -182,22 +106,54 @@ class EventLog:
         """How many streams are open."""
         return self._bus.readers()
 
-    def _rows(self, run_id: str, after: int) -> Iterator[list[LoggedEvent]]:
-        """Pages of the log; none is empty."""
-        while True:
-            query = (
-                select(RunEvent.seq, RunEvent.type, RunEvent.data)
-                .where(RunEvent.run_id == run_id, RunEvent.seq > after)
-                .order_by(RunEvent.seq)
-                .limit(PAGE_EVENTS)
-            )
-            with self._db.read() as session:
-                page = [LoggedEvent(row.seq, row.type, row.data) for row in session.execute(query)]
-            if page:
-                yield page
-            if len(page) < PAGE_EVENTS:
-                return
-            after = page[-1].seq
+
+class RunFeed:
+    """The events of one run after `after`: the rows first, then what is published; a gap leads back to the rows."""
+
+    def __init__(self, database: Database, bus: Bus[LoggedEvent], run_id: str, after: int) -> None:
+        self.behind = True
+        self.ended = False
+        self._db = database
+        self._bus = bus
+        self._run_id = run_id
+        self._last = after
+        self._closed = False
+        self._mailbox = bus.join(run_id)  # before the rows are read, so that nothing falls between
+
+    def page(self) -> list[LoggedEvent]:
+        """The next rows."""
+        with self._db.look() as connection:
+            named = {"run": self._run_id, "after": self._last}
+            page = [LoggedEvent(*row) for row in connection.execute(_PAGE, named)]
+            over = bool(not page and self._last and connection.execute(_END, named).first())
+        self.behind = len(page) == PAGE_EVENTS
+        self._go_on(page)
+        self.ended = self.ended or over or (self._closed and not self.behind)
+        return page
+
+    def take(self, timeout: float = 0.0) -> list[LoggedEvent]:
+        """What was published and follows what was read."""
+        taken = self._mailbox.take(timeout)
+        fresh = [event for event in taken.items if event.seq > self._last]
+        items = _unbroken(fresh, self._last)
+        self._go_on(items)
+        self.behind = not self.ended and (taken.gap or len(items) < len(fresh))
+        self._closed = taken.closed
+        self.ended = self.ended or (taken.closed and not self.behind)
+        return items
+
+    def _go_on(self, events: list[LoggedEvent]) -> None:
+        if events:
+            self._last = events[-1].seq
+            self.ended = events[-1].type == FINAL
+
+    def on_ready(self, notify: Callable[[], None]) -> None:
+        """From now on call this when something was published."""
+        self._mailbox.on_ready(notify)
+
+    def close(self) -> None:
+        """The viewer has left."""
+        self._bus.leave(self._run_id, self._mailbox)
 
 
 def _unbroken(events: list[LoggedEvent], last: int) -> list[LoggedEvent]:
@@ -229,28 +185,39 @@ class TabEvents:
         """Tell every tab of every user."""
         self._bus.publish_to_all([Changed(kind, object_id)])
 
-    def subscribe(self, user_id: str) -> Generator[Changed | None, None, None]:
-        """Changes from this call on; None is a heartbeat. A gap is told as a change of everything. Close it."""
-        changes = self._changes(user_id)
-        next(changes)
-        return changes
-
-    def _changes(self, user_id: str) -> Generator[Changed | None, None, None]:
-        mailbox = self._bus.join(user_id)
-        try:
-            yield None  # from here on it listens
-            while True:
-                items, gap, closed = mailbox.take(HEARTBEAT_SECONDS)
-                if gap:
-                    yield Changed("everything", "")
-                yield from items
-                if closed:
-                    return
-                if not items and not gap:
-                    yield None
-        finally:
-            self._bus.leave(user_id, mailbox)
+    def feed(self, user_id: str) -> "TabFeed":
+        """Changes from this call on. Close it."""
+        return TabFeed(self._bus, user_id)
 
     def close(self) -> None:
         """End every stream."""
         self._bus.close()
+
+
+class TabFeed:
+    """What changes for one user; there are no rows to go back to, so that a gap is told as a change of everything."""
+
+    def __init__(self, bus: Bus[Changed], user_id: str) -> None:
+        self.behind = False
+        self.ended = False
+        self._bus = bus
+        self._user_id = user_id
+        self._mailbox = bus.join(user_id)
+
+    def page(self) -> list[Changed]:
+        """Nothing is ever missed."""
+        return []
+
+    def take(self, timeout: float = 0.0) -> list[Changed]:
+        """What was published."""
+        taken = self._mailbox.take(timeout)
+        self.ended = taken.closed
+        return [Changed("everything", ""), *taken.items] if taken.gap else taken.items
+
+    def on_ready(self, notify: Callable[[], None]) -> None:
+        """From now on call this when something was published."""
+        self._mailbox.on_ready(notify)
+
+    def close(self) -> None:
+        """The tab has left."""
+        self._bus.leave(self._user_id, self._mailbox)

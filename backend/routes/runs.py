@@ -87,7 +87,7 @@ def cancel(run_id: str) -> Response:
 @operation("What changes, for a whole tab", returns={200: EVENT_STREAM}, errors=(503,))
 def tab_events() -> Response:
     """`changed {type, id}` of what the user may see."""
-    return stream(runtime().tabs.subscribe(user_id()), _change_frame, still_signed_in())
+    return stream(runtime().tabs.feed(user_id()), _change_frame, still_signed_in())
 
 
 def run_events(run_id: str, query: requests.EventsQuery) -> Response:

@@ -2,21 +2,34 @@
 
 import select
 import socket
-from collections.abc import Callable, Generator, Iterable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import TypeVar
+from typing import Any, Generic, Protocol, TypeVar
 
 from flask import Response, request
 
+from ..channels.log import HEARTBEAT_SECONDS, Feed
 from ..errors import InvalidInput, Unavailable
 from .http import identity, runtime
 from .state import is_automation, web_state
 
-HEARTBEAT = ": \n\n"
-# Told to clients that reconnect on their own.
-RETRY_MS = 1000
+HEARTBEAT = b": \n\n"
+# Told to clients that reconnect on their own: milliseconds.
+RETRY = b"retry: 1000\n\n"
 MAX_SEQ_DIGITS = 16
+# Where a server that goes on with streams says so, in the WSGI environment.
+STREAM_SERVER = "nanoclaw.streams"
 T = TypeVar("T")
+
+
+class StreamServer(Protocol):
+    """The server's side of one request."""
+
+    def will_adopt(self) -> None:
+        """Said before the head is sent."""
+
+    def adopt(self, live: "Live[Any]") -> None:
+        """Go on with a stream; close it at its end."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,28 +56,78 @@ def last_event_id(after: int) -> int:
     return int(header)
 
 
-def stream(
-    source: Iterator[T | list[T] | None], frame_of: Callable[[T], Frame], may_go_on: Callable[[], bool]
-) -> Response:
-    """Answer with what `source` gives, a list at once; its None is a heartbeat, before which `may_go_on` is asked again.
+class Live(Generic[T]):
+    """A feed as the bytes of its stream; it counts among the open streams until it is closed."""
 
-    Raises Unavailable when too many streams are open.
+    def __init__(self, feed: Feed[T], frame_of: Callable[[T], Frame], may_go_on: Callable[[], bool]) -> None:
+        self._feed = feed
+        self._frame_of = frame_of
+        self.may_go_on = may_go_on
+        self.on_ready = feed.on_ready
+        self.handed_over = False
+        self.give_back: Callable[[], None] = lambda: None
+
+    @property
+    def behind(self) -> bool:
+        """Whether rows must be read before anything else."""
+        return self._feed.behind
+
+    @property
+    def ended(self) -> bool:
+        """Whether nothing more will come."""
+        return self._feed.ended
+
+    def page(self) -> bytes:
+        """The next of what was missed; asks the database."""
+        return self._bytes(self._feed.page())
+
+    def take(self, timeout: float = 0.0) -> bytes:
+        """What has come, after at most `timeout` seconds."""
+        return self._bytes(self._feed.take(timeout))
+
+    def _bytes(self, items: Sequence[T]) -> bytes:
+        return "".join([self._frame_of(item).text() for item in items]).encode()
+
+    def close(self) -> None:
+        """The reader has left."""
+        self._feed.close()
+        self.give_back()
+
+    def answered(self) -> None:
+        """The request is done with: its stream is over, unless others go on with it."""
+        if not self.handed_over:
+            self.close()
+
+
+def stream(feed: Feed[T], frame_of: Callable[[T], Frame], may_go_on: Callable[[], bool]) -> Response:
+    """Answer with what the feed gives, to its end; `may_go_on` is asked again at each heartbeat.
+
+    Where the server takes streams over, they need no thread. Raises Unavailable when too many are open.
     """
-    close = source.close if isinstance(source, Generator) else None
+    live = Live(feed, frame_of, may_go_on)
     try:
-        give_back = web_state().slots.take(identity().user_id, automation=is_automation(), has_left=reader_has_left())
+        live.give_back = web_state().slots.take(
+            identity().user_id, automation=is_automation(), has_left=reader_has_left()
+        )
     except Unavailable:
-        if close:
-            close()
+        live.close()
         raise
-    response = Response(texts(source, frame_of, may_go_on), mimetype="text/event-stream")
+    server: StreamServer | None = request.environ.get(STREAM_SERVER)
+    response = Response(_begin(live, server) if server else texts(live), mimetype="text/event-stream")
     # Not in the generator: a reader may leave before its first line is sent.
-    response.call_on_close(give_back)
-    if close:
-        response.call_on_close(close)
+    response.call_on_close(live.answered)
     response.headers["Cache-Control"] = "no-store"
     response.headers["X-Accel-Buffering"] = "no"
     return response
+
+
+def _begin(live: Live[T], server: StreamServer) -> Iterator[bytes]:
+    """The first lines are sent by the request's own thread; the server goes on with the rest."""
+    server.will_adopt()
+    yield RETRY + (live.page() if live.behind else b"")
+    if not live.ended:
+        live.handed_over = True
+        server.adopt(live)
 
 
 def reader_has_left() -> Callable[[], bool]:
@@ -102,17 +165,14 @@ def still_signed_in() -> Callable[[], bool]:
     return ask
 
 
-def texts(
-    source: Iterable[T | list[T] | None], frame_of: Callable[[T], Frame], may_go_on: Callable[[], bool]
-) -> Iterator[str]:
-    """The stream as text; it ends with the source, or at a heartbeat that may not go on."""
-    yield f"retry: {RETRY_MS}\n\n"
-    for item in source:
-        if isinstance(item, list):
-            yield "".join(frame_of(one).text() for one in item)
-        elif item is not None:
-            yield frame_of(item).text()
-        elif may_go_on():
+def texts(live: Live[T]) -> Iterator[bytes]:
+    """The stream for a server with a thread for it; it ends with the feed, or at a heartbeat that may not go on."""
+    yield RETRY
+    while not live.ended:
+        data = live.page() if live.behind else live.take(HEARTBEAT_SECONDS)
+        if data:
+            yield data
+        elif not live.behind and not live.ended:
+            if not live.may_go_on():
+                return
             yield HEARTBEAT
-        else:
-            return

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Literal
 
-from sqlalchemy import delete, select, update
+from sqlalchemy import bindparam, delete, select, update
 from sqlalchemy.orm import Session
 
 from ..agent.types import JsonObject
@@ -24,6 +24,17 @@ SESSION_DAYS = 30
 TOKEN_SEEN_EVERY_SECONDS = 60
 SESSION_PREFIX = "session:"
 MAX_SETTINGS_CHARS = 20_000
+
+# Asked with every request: prepared once.
+_USERS, _TOKENS = User.__table__.c, ApiToken.__table__.c
+_OWNER = select(_USERS.id).where(_USERS.role == "admin").order_by(_USERS.created_at, _USERS.id).limit(1)
+_ROLE = select(_USERS.role).where(_USERS.id == bindparam("id"))
+_SESSION = select(Setting.__table__.c.value).where(Setting.__table__.c.key == bindparam("key"))
+_TOKEN = (
+    select(_TOKENS.id, _TOKENS.user_id, _TOKENS.last_used_at, _USERS.role)
+    .join_from(ApiToken.__table__, User.__table__, _USERS.id == _TOKENS.user_id)
+    .where(_TOKENS.token_hash == bindparam("digest"))
+)
 
 Via = Literal["session", "token", "admin_token"]
 
@@ -45,22 +56,17 @@ class Identity:
 
 def ensure_owner(db: Database) -> str:
     """The id of the owner (the first admin), made on first use."""
-    with db.read() as session:
-        found = _owner_id(session)
+    with db.look() as connection:
+        found: str | None = connection.scalar(_OWNER)
     if found:
         return found
     with db.write() as session:
-        found = _owner_id(session)
-        if found:
-            return found
+        if found := session.scalar(_OWNER):
+            return str(found)
         owner = User(name="Owner", role="admin", settings={})
         session.add(owner)
         session.flush()
         return owner.id
-
-
-def _owner_id(session: Session) -> str | None:
-    return session.scalar(select(User.id).where(User.role == "admin").order_by(User.created_at, User.id).limit(1))
 
 
 # ---------------------------------------------------------------- one-time codes
@@ -124,11 +130,11 @@ def close_session(runtime: Runtime, secret: str) -> None:
 
 def by_session(runtime: Runtime, secret: str) -> Identity | None:
     """Who holds this session cookie, or None."""
-    with runtime.db.read() as session:
-        value = session.scalar(select(Setting.value).where(Setting.key == _session_key(runtime, secret)))
+    with runtime.db.look() as connection:
+        value = connection.scalar(_SESSION, {"key": _session_key(runtime, secret)})
         if value is None or _expired(stored := json.loads(value)):
             return None
-        role = session.scalar(select(User.role).where(User.id == stored["user_id"]))
+        role = connection.scalar(_ROLE, {"id": stored["user_id"]})
     return Identity(stored["user_id"], role, "session", _csrf(runtime, secret)) if role else None
 
 
@@ -156,12 +162,8 @@ def by_bearer(runtime: Runtime, token: str) -> Identity | None:
     admin = runtime.settings.admin_token
     if admin and hmac.compare_digest(_digest(admin), _digest(token)):
         return Identity(ensure_owner(runtime.db), "admin", "admin_token")
-    with runtime.db.read() as session:
-        found = session.execute(
-            select(ApiToken.id, ApiToken.user_id, ApiToken.last_used_at, User.role)
-            .join(User, User.id == ApiToken.user_id)
-            .where(ApiToken.token_hash == _digest(token))
-        ).one_or_none()
+    with runtime.db.look() as connection:
+        found = connection.execute(_TOKEN, {"digest": _digest(token)}).one_or_none()
     if found is None:
         return None
     _note_use(runtime.db, found.id, found.last_used_at)

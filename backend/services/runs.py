@@ -1,16 +1,16 @@
 """Runs: starting their rows, listing, reading what they did, and stopping them."""
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
 from typing import BinaryIO
 
-from sqlalchemy import select
+from sqlalchemy import bindparam, select
 from sqlalchemy.orm import Session
 
 from ..agent.types import JsonObject
-from ..channels.log import LoggedEvent
+from ..channels.log import RunFeed
 from ..errors import NotFound
 from ..models import Conversation, Project, Run, Step, ToolCall
 from . import limits
@@ -19,6 +19,10 @@ from .projects import check_tools, get_project
 from .run_calls import counts, injected
 from .runtime import Runtime
 from .serializers import ACTIVE, COPY, run_json, run_summary_json, step_json
+
+NO_SUCH_RUN = "There is no such run."
+_RUNS = Run.__table__.c
+_WATCHED = select(_RUNS.owner_id, _RUNS.status, _RUNS.last_seq).where(_RUNS.id == bindparam("run"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,7 +122,7 @@ def get_run(session: Session, user_id: str, run_id: str) -> Run:
     """The user's run. Raises NotFound."""
     run = session.get(Run, run_id)
     if run is None or run.owner_id != user_id:
-        raise NotFound("There is no such run.")
+        raise NotFound(NO_SUCH_RUN)
     return run
 
 
@@ -127,7 +131,7 @@ def show_run(runtime: Runtime, user_id: str, run_id: str, kind: str | None = Non
     with runtime.db.read() as session:
         run = get_run(session, user_id, run_id)
         if kind and run.kind != kind:
-            raise NotFound("There is no such run.")
+            raise NotFound(NO_SUCH_RUN)
         return run_json(run)
 
 
@@ -196,19 +200,22 @@ def open_result(runtime: Runtime, user_id: str, run_id: str, call_id: str) -> Bi
 
 
 # ---------------------------------------------------------------- watching
-def watch(runtime: Runtime, user_id: str, run_id: str, after: int) -> Iterator[list[LoggedEvent] | None] | None:
-    """The run's events after `after`, in lists of what is there at once; None when it has ended and there are no more. Raises NotFound."""
-    with runtime.db.read() as session:
-        run = get_run(session, user_id, run_id)
-        if run.status not in ACTIVE and run.last_seq <= after:
-            return None
-    return runtime.events.batches(run_id, after)
+def watch(runtime: Runtime, user_id: str, run_id: str, after: int) -> RunFeed | None:
+    """The run's events after `after`; None when it has ended and there are no more. Raises NotFound."""
+    with runtime.db.look() as connection:
+        run = connection.execute(_WATCHED, {"run": run_id}).one_or_none()
+    if run is None or run.owner_id != user_id:
+        raise NotFound(NO_SUCH_RUN)
+    if run.status not in ACTIVE and run.last_seq <= after:
+        return None
+    return runtime.events.feed(run_id, after)
 
 
 def may_watch(runtime: Runtime, user_id: str, run_id: str) -> bool:
     """Asked again at every heartbeat of a stream."""
-    with runtime.db.read() as session:
-        return session.scalar(select(Run.owner_id).where(Run.id == run_id)) == user_id
+    with runtime.db.look() as connection:
+        run = connection.execute(_WATCHED, {"run": run_id}).one_or_none()
+    return run is not None and run.owner_id == user_id
 
 
 # ---------------------------------------------------------------- stopping

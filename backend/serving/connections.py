@@ -31,6 +31,9 @@ REFUSAL_HEADERS = (
 class Connection(TConn):  # type: ignore[misc]
     """A connection whose reads and writes give up in time, and whose end holds nobody up."""
 
+    # Its socket belongs to an event stream by now.
+    given_away = False
+
     def init(self) -> None:
         """Called before each request, in its thread."""
         super().init()
@@ -42,6 +45,8 @@ class Connection(TConn):  # type: ignore[misc]
 
     def close(self, graceful: bool = False) -> None:
         """Called in the thread that serves everybody: it does not wait for the client to close too."""
+        if self.given_away:
+            return
         if not graceful or _has_ended(self.sock):
             close(self.sock)
             return

@@ -6,6 +6,7 @@ import signal
 import socket
 import threading
 import time
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -14,12 +15,16 @@ from gunicorn.app.base import BaseApplication
 from gunicorn.arbiter import Arbiter
 from gunicorn.workers.gthread import ThreadWorker
 
+from ..routes.sse import STREAM_SERVER
 from ..settings import Settings
 from . import Start, connections
+from .streams import Live, Streams
 
 # Runs get 10 s to reach their next record; the answers under way get the rest.
 GRACEFUL_SECONDS = 12
 KEEPALIVE_SECONDS = 75
+# What streams have to send when the server stops is small.
+LAST_WORDS_SECONDS = 1.0
 BACKLOG = 1024
 # The longest that the parser takes: an address may hold a path of 2,700 encoded bytes.
 REQUEST_LINE_BYTES = 8190
@@ -39,7 +44,10 @@ class Worker(ThreadWorker):  # type: ignore[misc]
         util.write_error = connections.refuse
         connections.quiet_about_slow_clients()
         connections.allow_many_connections()
-        self.wsgi, self.stop_app = self.app.start()
+        self._app, self.stop_app = self.app.start()
+        self.wsgi = self._answer
+        self._streams = Streams()
+        self._serving = threading.local()
 
     def accept(self, listener: socket.socket) -> None:
         """Take a connection; it gets a thread when its client has said something."""
@@ -57,9 +65,15 @@ class Worker(ThreadWorker):  # type: ignore[misc]
 
     def handle_request(self, req: Any, conn: Any) -> Any:
         """As gunicorn's; a body that stops early is an error."""
+        self._serving.connection = conn
         conn.head_is_read()
         req.body.reader = connections.whole(req.body.reader)
         return super().handle_request(req, conn)
+
+    def _answer(self, environ: dict[str, Any], start_response: Any) -> Any:
+        """The application, which may hand its event streams over."""
+        place = _StreamPlace(self._streams, self._serving.connection, start_response.__self__)
+        return self._app({**environ, STREAM_SERVER: place}, start_response)
 
     def handle_exit(self, sig: int, frame: Any) -> None:
         """SIGTERM: stop the application in a thread, then end the worker as gunicorn does."""
@@ -68,6 +82,7 @@ class Worker(ThreadWorker):  # type: ignore[misc]
 
     def _stop(self) -> None:
         self.stop_app()
+        self._streams.close(LAST_WORDS_SECONDS)
         super().handle_exit(signal.SIGTERM, None)
 
     def _cap_keepalive(self, deadline: float) -> None:
@@ -75,6 +90,25 @@ class Worker(ThreadWorker):  # type: ignore[misc]
         super()._cap_keepalive(deadline)
         for connection in self.pending_conns:
             connection.timeout = min(connection.timeout, deadline)
+
+
+@dataclass(frozen=True, slots=True)
+class _StreamPlace:
+    """One request, seen by an application that answers with a stream."""
+
+    streams: Streams
+    connection: connections.Connection
+    response: Any  # gunicorn's
+
+    def will_adopt(self) -> None:
+        """The connection serves no other request after this one."""
+        self.response.force_close()
+
+    def adopt(self, live: Live) -> None:
+        """The loop of streams goes on; the thread of the request is free."""
+        self.response.chunked = False  # gunicorn would send the last chunk when its thread is done
+        self.connection.given_away = True
+        self.streams.adopt(self.connection.sock, live)
 
 
 class Server(Arbiter):  # type: ignore[misc]

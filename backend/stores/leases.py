@@ -49,19 +49,17 @@ class Leases:
 
     def heartbeat(self, leases: Sequence[Lease]) -> list[Lease]:
         """Extend leases; returns those that were lost."""
+        if not leases:
+            return []
+        held = {lease.run_id: lease for lease in leases}
+        mine = (Run.id.in_(list(held)), Run.lease_owner == self._owner, Run.status == "running")
         until = utc_now() + timedelta(seconds=LEASE_SECONDS)
-        lost = []
         with self._db.write() as session:
-            for lease in leases:
-                kept = session.execute(
-                    update(Run)
-                    .where(Run.id == lease.run_id, Run.lease_epoch == lease.epoch, Run.status == "running")
-                    .values(lease_expires_at=until)
-                    .returning(Run.id)
-                ).one_or_none()
-                if kept is None:
-                    lost.append(lease)
-        return lost
+            kept = session.execute(
+                update(Run).where(*mine).values(lease_expires_at=until).returning(Run.id, Run.lease_epoch)
+            ).all()
+        still = {(row.id, row.lease_epoch) for row in kept}
+        return [lease for lease in leases if (lease.run_id, lease.epoch) not in still]
 
     def release(self, lease: Lease) -> None:
         """Give a run back unfinished: the next worker may take it at once."""

@@ -1,7 +1,7 @@
 """Live streams: a run's events as they happen, again afterwards, and what changes for a whole tab."""
 
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
@@ -12,7 +12,7 @@ from werkzeug.test import TestResponse
 from backend.app import Instance
 from backend.errors import Unavailable
 from backend.routes.schemas import answers, run_answers
-from backend.routes.sse import Frame, still_signed_in, texts
+from backend.routes.sse import Frame, Live, still_signed_in, texts
 from backend.routes.state import StreamSlots, web_state
 
 Event = tuple[int | None, str, dict[str, Any]]
@@ -150,12 +150,37 @@ def test_a_tab_hears_what_changes_of_its_own_user_only(api: Api, stranger: Api, 
     stream.close()
 
 
+class Said:
+    """A feed of what it is given; nothing more comes."""
+
+    behind = ended = False
+
+    def __init__(self, *items: list[int]) -> None:
+        self._items = list(items)
+
+    def page(self) -> list[int]:
+        return []
+
+    def take(self, timeout: float = 0.0) -> list[int]:
+        items = self._items.pop(0)
+        self.ended = not self._items
+        return items
+
+    def on_ready(self, notify: Callable[[], None]) -> None:
+        """Nothing is published."""
+
+    def close(self) -> None:
+        """Nothing is open."""
+
+
 def test_a_stream_ends_at_the_first_heartbeat_after_the_sign_in_ended() -> None:
     def frame(number: int) -> Frame:
         return Frame("changed", "{}", number)
 
-    assert list(texts([1, None, 2], frame, lambda: False)) == ["retry: 1000\n\n", "id: 1\nevent: changed\ndata: {}\n\n"]
-    assert list(texts([None, 7], frame, lambda: True))[1:] == [": \n\n", "id: 7\nevent: changed\ndata: {}\n\n"]
+    ended = texts(Live(Said([1], [], [2]), frame, lambda: False))
+    assert list(ended) == [b"retry: 1000\n\n", b"id: 1\nevent: changed\ndata: {}\n\n"]
+    goes_on = texts(Live(Said([], [7]), frame, lambda: True))
+    assert list(goes_on)[1:] == [b": \n\n", b"id: 7\nevent: changed\ndata: {}\n\n"]
 
 
 def test_signing_out_ends_the_question_behind_a_heartbeat(browser: Api, app: Flask) -> None:
