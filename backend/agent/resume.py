@@ -19,6 +19,7 @@ def take_up(run: RunState) -> Step | None:
     """Bring the run to where it was; returns the step whose calls were just completed, or None to begin the next."""
     resume = run.spec.resume
     if resume is None:
+        _stop_if_given_up(run)
         return None
     for record in resume.calls:
         run.call_ids.add(record.call["id"])
@@ -29,7 +30,18 @@ def take_up(run: RunState) -> Step | None:
     run.recorder.emit("run.resumed", step=run.guard.steps)
     if finished and not _calls_of(resume, finished[-1].index) and _answered(run):
         raise RunStopped(COMPLETED)
-    return _complete_batch(run, resume)
+    under_way = _restore_batch(run, resume)
+    if under_way is None and run.spec.given_up and len(finished) < len(resume.steps):
+        run.open_step()  # it had begun, so it must be seen to end
+    _stop_if_given_up(run)
+    if under_way is not None:
+        run_open_calls(run, under_way)
+    return under_way
+
+
+def _stop_if_given_up(run: RunState) -> None:
+    if run.spec.given_up is not None:
+        raise RunStopped(run.spec.given_up)
 
 
 def _answered(run: RunState) -> bool:
@@ -54,8 +66,8 @@ def _inject_before(run: RunState, resume: Resume, step: int, *, last: bool = Fal
             run.drains += 1
 
 
-def _complete_batch(run: RunState, resume: Resume) -> Step | None:
-    """The step that was under way: if its calls are recorded, the model's answer stands and the batch is completed."""
+def _restore_batch(run: RunState, resume: Resume) -> Step | None:
+    """The step that was under way: if its calls are recorded, the model's answer stands and the batch is to be completed."""
     index = run.guard.steps
     calls = _calls_of(resume, index)
     record = next((s for s in resume.steps if s.index == index), None)
@@ -70,7 +82,6 @@ def _complete_batch(run: RunState, resume: Resume) -> Step | None:
     for call in step.calls:
         if call.call["status"] not in ("pending", "executing"):
             run.recorder.write([replace(call)], [run.recorder.event("tool_call.finished", call=call.call)], wait=False)
-    run_open_calls(run, step)
     return step
 
 

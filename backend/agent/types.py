@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from .. import strict_json
-from .guardrails import GuardrailConfig
+from .guardrails import GuardrailConfig, TerminationResult
 from .guardrails import RunStatus as RunStatus
 
 DEFAULT_TOKEN_BUDGET = 96_000
@@ -295,6 +295,8 @@ class RunSpec:
 
     `tools` are the names offered, already filtered by what the project and the request allow; empty
     means none. `policy` maps tool names to allow, ask or deny. `token_budget` is the room for the request.
+    `given_up` says that the run cannot go on, and why: what was done is kept as its answer, neither a model nor a
+    tool is asked.
     """
 
     run_id: str
@@ -314,6 +316,7 @@ class RunSpec:
     thinking: bool | None = None
     token_budget: int = DEFAULT_TOKEN_BUDGET
     resume: Resume | None = None
+    given_up: TerminationResult | None = None
 
 
 @dataclass(frozen=True, slots=True)

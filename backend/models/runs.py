@@ -12,6 +12,8 @@ from .base import Base, Identified
 class Run(Identified, Base):
     """One agent run. Writes of its worker are conditional on `lease_epoch`.
 
+    `deaths` counts the workers in a row that died over it while `done_at_death`, its ended steps and calls, did not grow.
+
     After its end its log is folded, and when it is too old or too much, pruned down to the last event.
     """
 
@@ -48,6 +50,8 @@ class Run(Identified, Base):
     lease_owner: Mapped[str | None] = mapped_column(String(60))
     lease_epoch: Mapped[int] = mapped_column(Integer, default=0)
     lease_expires_at: Mapped[datetime | None]
+    deaths: Mapped[int] = mapped_column(Integer, default=0, server_default="0")
+    done_at_death: Mapped[int] = mapped_column(Integer, default=0, server_default="0")
     cancel_requested_at: Mapped[datetime | None]
     started_at: Mapped[datetime | None]
     finished_at: Mapped[datetime | None]

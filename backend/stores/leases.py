@@ -4,23 +4,30 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from sqlalchemy import ColumnElement, and_, or_, select, update
+from sqlalchemy import ColumnElement, and_, func, or_, select, update
+from sqlalchemy.orm import Session
 
 from ..extensions import Database
 from ..ids import utc_now
-from ..models import Run
+from ..models import Message, Run, Step, ToolCall
 
 LEASE_SECONDS = 20.0
 HEARTBEAT_SECONDS = 5.0
+# A run over which so many workers in a row died, with nothing done in between, is not tried again.
+MAX_DEATHS = 5
 
 
 @dataclass(frozen=True, slots=True)
 class Lease:
-    """A worker's right to write a run; `again` is True when an earlier worker had begun it."""
+    """A worker's right to write a run; `again` is True when an earlier worker had begun it.
+
+    `deaths` counts how many workers in a row have died over it, with nothing done in between.
+    """
 
     run_id: str
     epoch: int
     again: bool
+    deaths: int = 0
 
 
 class Leases:
@@ -34,18 +41,27 @@ class Leases:
         """Take a queued run, or one whose lease ran out; None if another worker has it or it has ended."""
         now = utc_now()
         with self._db.write() as session:
+            found = session.execute(select(*_CLAIMED).where(Run.id == run_id, _free(now))).one_or_none()
+            if found is None:
+                return None
+            done = _work_done(session, run_id)
+            session.execute(update(Message).where(*_taken_by(run_id)).values(run_id=None))
+            held = found.status == "running" and found.lease_owner is not None
+            deaths = _deaths(held, found.deaths, done > found.done_at_death)
             row = session.execute(
                 update(Run)
-                .where(Run.id == run_id, _free(now))
+                .where(Run.id == run_id, Run.lease_epoch == found.lease_epoch, _free(now))
                 .values(
                     status="running",
                     lease_owner=self._owner,
                     lease_epoch=Run.lease_epoch + 1,
                     lease_expires_at=now + timedelta(seconds=LEASE_SECONDS),
+                    deaths=deaths,
+                    done_at_death=done,
                 )
-                .returning(Run.lease_epoch, Run.started_at)
+                .returning(Run.lease_epoch)
             ).one_or_none()
-        return Lease(run_id, row.lease_epoch, row.started_at is not None) if row else None
+        return Lease(run_id, row.lease_epoch, found.started_at is not None, deaths) if row else None
 
     def heartbeat(self, leases: Sequence[Lease]) -> list[Lease]:
         """Extend leases; returns those that were lost."""
@@ -67,19 +83,42 @@ class Leases:
             session.execute(
                 update(Run)
                 .where(Run.id == lease.run_id, Run.lease_epoch == lease.epoch, Run.status == "running")
-                .values(lease_owner=None, lease_expires_at=utc_now())
+                .values(lease_owner=None, lease_expires_at=None)
             )
 
     def free_all(self) -> None:
         """At start, when this process alone has the instance: every lease is a dead worker's."""
         with self._db.write() as session:
-            session.execute(update(Run).where(Run.status == "running").values(lease_expires_at=utc_now()))
+            # Not "until now": a clock that is set back would make them last.
+            session.execute(update(Run).where(Run.status == "running").values(lease_expires_at=None))
 
     def waiting(self, limit: int) -> list[tuple[str, str]]:
         """(run id, owner's id) of runs that any worker may take, oldest first."""
         query = select(Run.id, Run.owner_id).where(_free(utc_now())).order_by(Run.created_at).limit(limit)
         with self._db.read() as session:
             return [(row.id, row.owner_id) for row in session.execute(query)]
+
+
+_CLAIMED = (Run.status, Run.lease_owner, Run.lease_epoch, Run.started_at, Run.deaths, Run.done_at_death)
+
+
+def _deaths(held: bool, before: int, grown: bool) -> int:
+    """Who gives a run back leaves no name; one that is still held, is held by a worker that died over it."""
+    if not held:
+        return before
+    return 1 if grown else before + 1
+
+
+def _taken_by(run_id: str) -> tuple[ColumnElement[bool], ...]:
+    """Messages that an earlier worker had taken and could not add any more: they wait again."""
+    return Message.run_id == run_id, Message.state == "queued"
+
+
+def _work_done(session: Session, run_id: str) -> int:
+    """Grows with every step and call that has come to its end."""
+    steps = select(func.count()).where(Step.run_id == run_id, Step.finished_at.is_not(None)).scalar_subquery()
+    calls = select(func.count()).where(ToolCall.run_id == run_id, ToolCall.finished_at.is_not(None)).scalar_subquery()
+    return int(session.execute(select(steps + calls)).scalar_one())
 
 
 def _free(now: datetime) -> ColumnElement[bool]:

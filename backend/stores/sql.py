@@ -53,17 +53,30 @@ class SqlRunStore:
         raise LeaseLost("The run is handed over.")
 
     def waiting_messages(self, limit: int) -> list[WaitingMessage]:
-        """Queued user messages of the conversation, oldest first."""
+        """Queued user messages of the conversation, oldest first; from here on they are this run's and stay as they are."""
         if self._conversation_id is None:
             return []
         query = (
-            select(Message.id, Message.content, Message.attachments)
+            select(Message.id)
             .where(Message.conversation_id == self._conversation_id, Message.state == "queued")
             .order_by(Message.position)
             .limit(limit)
         )
         with self._db.read() as session:
-            return [WaitingMessage(row.id, row.content, tuple(row.attachments)) for row in session.execute(query)]
+            ids = session.scalars(query).all()
+        return self._taken(ids) if ids else []
+
+    def _taken(self, ids: Sequence[str]) -> list[WaitingMessage]:
+        """Those that nobody has withdrawn meanwhile, with their words of now."""
+        with self._db.write() as session:
+            found = session.execute(
+                update(Message)
+                .where(Message.id.in_(ids), Message.state == "queued")
+                .values(run_id=self._place.run_id)
+                .returning(Message.id, Message.content, Message.attachments, Message.position)
+            ).all()
+        found = sorted(found, key=lambda row: row.position)
+        return [WaitingMessage(row.id, row.content, tuple(row.attachments)) for row in found]
 
     def get_task_state(self, key: str) -> Any:
         """The conversation's value of that key, or None."""

@@ -22,9 +22,9 @@ SWEEP_RUNS = 200
 
 @dataclass(slots=True)
 class _Active:
-    """A run that a thread of this process is executing."""
+    """A run that a thread of this process has taken; the lease comes a moment later."""
 
-    lease: Lease
+    lease: Lease | None = None
     cancelled: CancelToken = field(default_factory=CancelToken)
     ended: threading.Event = field(default_factory=threading.Event)
 
@@ -41,6 +41,7 @@ class LocalQueue:
         self._known: set[str] = set()
         self._active: dict[str, _Active] = {}
         self._stopping = threading.Event()
+        self._cut_off = False
         self._threads: list[threading.Thread] = []
 
     # ---------------------------------------------------------------- life
@@ -66,7 +67,8 @@ class LocalQueue:
         for run in active:
             run.ended.wait(max(0.0, deadline - time.monotonic()))
         for run in active:
-            self._leases.release(run.lease)
+            if run.lease is not None:
+                self._leases.release(run.lease)
 
     # ---------------------------------------------------------------- the queue
     def submit(self, run_id: str) -> None:
@@ -80,14 +82,14 @@ class LocalQueue:
         mark_cancelled(runtime, run_id)
         with self._lock:
             active = self._active.get(run_id)
+            if active is None and before.status == "queued":
+                self._take_out(run_id)
+                mine = self._active[run_id] = _Active()
         if active is not None:
             active.cancelled.set()
             active.ended.wait(CANCEL_WAIT_SECONDS)
         elif before.status == "queued":
-            self._take_out(run_id)
-            lease = self._leases.claim(run_id)
-            if lease is not None:
-                self._execute(lease, cancelled=True)
+            self._claim_and_execute(run_id, mine)
         return receipts.receipt(runtime, run_id, before)
 
     def depth(self) -> dict[str, int]:
@@ -103,8 +105,8 @@ class LocalQueue:
             self._by_user.setdefault(user_id, deque()).append(run_id)
             self._lock.notify()
 
-    def _take(self) -> str | None:
-        """The next run, one user after the other; None when stopping."""
+    def _take(self) -> tuple[str, _Active] | None:
+        """The next run, one user after the other; None when stopping. From here on a cancel finds it."""
         with self._lock:
             while not self._by_user and not self._stopping.is_set():
                 self._lock.wait()
@@ -116,70 +118,83 @@ class LocalQueue:
             if runs:
                 self._by_user[user_id] = runs  # to the end of the line
             self._known.discard(run_id)
-            return run_id
+            run = self._active[run_id] = _Active()
+            return run_id, run
 
     def _take_out(self, run_id: str) -> None:
-        with self._lock:
-            for user_id, runs in list(self._by_user.items()):
-                if run_id in runs:
-                    runs.remove(run_id)
-                    if not runs:
-                        del self._by_user[user_id]
-            self._known.discard(run_id)
+        """Of the line; the caller holds the lock."""
+        for user_id, runs in list(self._by_user.items()):
+            if run_id in runs:
+                runs.remove(run_id)
+                if not runs:
+                    del self._by_user[user_id]
+        self._known.discard(run_id)
 
     # ---------------------------------------------------------------- the work
     def _work(self) -> None:
-        while (run_id := self._take()) is not None:
+        while (taken := self._take()) is not None:
             try:
-                self._execution.writer.enter_kept()  # its end may be waiting there
-                lease = self._leases.claim(run_id)
-                if lease is not None:
-                    self._execute(lease)
+                self._claim_and_execute(*taken)
             except Exception:
-                log.exception("run %s ended in an unexpected error", run_id)
+                log.exception("run %s ended in an unexpected error", taken[0])
 
-    def _execute(self, lease: Lease, cancelled: bool = False) -> None:
-        run = _Active(lease)
-        if lease.again:
-            self._execution.runtime.meters.add("lease_takeovers")
-        if cancelled or receipts.cancel_requested(self._execution.runtime, lease.run_id):
-            run.cancelled.set()
-        with self._lock:
-            self._active[lease.run_id] = run
+    def _claim_and_execute(self, run_id: str, run: _Active) -> None:
         following = None
         try:
-            following = self._execution.execute(lease, run.cancelled)
+            self._execution.writer.enter_kept()  # its end may be waiting there
+            run.lease = self._leases.claim(run_id)
+            if run.lease is not None:
+                following = self._execute(run.lease, run.cancelled)
+        finally:
+            with self._lock:
+                self._active.pop(run_id, None)
+            run.ended.set()
+        if following and not self._stopping.is_set():
+            self.submit(following)
+
+    def _execute(self, lease: Lease, cancelled: CancelToken) -> str | None:
+        """To its end; the id of the run that follows."""
+        if lease.again:
+            self._execution.runtime.meters.add("lease_takeovers")
+        if receipts.cancel_requested(self._execution.runtime, lease.run_id):
+            cancelled.set()
+        try:
+            return self._execution.execute(lease, cancelled)
         except LeaseLost:
             if not self._stopping.is_set():
                 self._execution.runtime.meters.add("leases_lost")
             log.warning("run %s was taken over by another worker", lease.run_id)
         except StorageError as error:
             log.error("run %s could not be recorded: %s", lease.run_id, error.message)
-        finally:
-            with self._lock:
-                self._active.pop(lease.run_id, None)
-            run.ended.set()
-        if following and not self._stopping.is_set():
-            self.submit(following)
+        self._cut_off = True
+        return None
 
     def _keep(self) -> None:
         """Extend leases, and look for runs that nobody has."""
         while not self._stopping.wait(HEARTBEAT_SECONDS):
             try:
                 with self._lock:
-                    leases = [run.lease for run in self._active.values()]
+                    leases = [run.lease for run in self._active.values() if run.lease]
                 for lost in self._leases.heartbeat(leases):
                     self._drop(lost)
                 self._sweep()
+                self._start_what_waits()
             except Exception:
                 log.exception("leases could not be kept")
 
     def _drop(self, lease: Lease) -> None:
         with self._lock:
             run = self._active.get(lease.run_id)
-        if run is not None and run.lease.epoch == lease.epoch:
+        if run is not None and run.lease == lease:
             run.cancelled.set()
 
     def _sweep(self) -> None:
         for run_id, user_id in self._leases.waiting(SWEEP_RUNS):
             self._put(run_id, user_id)
+
+    def _start_what_waits(self) -> None:
+        """A run whose end could not be stored at once started no run for the messages that wait for it."""
+        if self._cut_off:
+            self._cut_off = bool(self._execution.writer.fallback)
+            for run_id in recover_waiting(self._execution.runtime):
+                self.submit(run_id)

@@ -1,13 +1,15 @@
 """Leases: one worker at a time, taken over only when it ran out."""
 
 import threading
+from collections.abc import Callable
 from datetime import timedelta
 
+import pytest
 from sqlalchemy import update
 
 from backend.extensions import Database
 from backend.ids import utc_now
-from backend.models import Run
+from backend.models import Run, Step
 from backend.stores.leases import Lease, Leases
 
 
@@ -42,7 +44,7 @@ def test_a_live_lease_is_not_taken_and_a_dead_one_is(database: Database) -> None
     with database.write() as session:
         session.execute(update(Run).values(lease_expires_at=utc_now() - timedelta(seconds=1)))
     taken = second.claim("r")
-    assert taken == Lease("r", 2, again=True)
+    assert taken == Lease("r", 2, again=True, deaths=1)
     assert first.heartbeat([lease]) == [lease]
     assert second.heartbeat([taken]) == []
 
@@ -61,3 +63,50 @@ def test_ended_runs_are_never_claimed(database: Database) -> None:
     add_run(database, "r", status="completed")
     assert Leases(database, "a").claim("r") is None
     assert Leases(database, "a").waiting(10) == []
+
+
+def add_step(database: Database, index: int, finished_at: str | None) -> None:
+    with database.write() as session:
+        session.add(Step(run_id="r", index=index, status="x", usage={}, finished_at=finished_at))
+
+
+def deaths_after(database: Database, leave: Callable[[Leases, Lease], None]) -> int:
+    """What the next worker is told after one has left the run in some way."""
+    leases = Leases(database, "a")
+    lease = leases.claim("r")
+    assert lease is not None
+    leave(leases, lease)
+    return lease.deaths
+
+
+def test_deaths_are_counted_until_something_is_done(database: Database) -> None:
+    add_run(database, "r", started_at=utc_now())
+
+    def die(leases: Leases, lease: Lease) -> None:
+        leases.free_all()
+
+    assert [deaths_after(database, die) for _ in range(3)] == [0, 1, 2]
+    add_step(database, 0, None)  # it has begun, not ended
+    assert deaths_after(database, die) == 3
+    add_step(database, 1, "2026-01-01T00:00:00Z")
+    assert [deaths_after(database, die) for _ in range(2)] == [1, 2]
+
+
+def test_a_run_that_is_given_back_counts_no_death(database: Database) -> None:
+    add_run(database, "r", started_at=utc_now())
+    assert [deaths_after(database, lambda leases, lease: leases.release(lease)) for _ in range(3)] == [0, 0, 0]
+
+
+def test_a_clock_that_is_set_back_keeps_no_run_from_being_taken_over(
+    database: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    add_run(database, "r", started_at=utc_now())
+    leases = Leases(database, "a")
+    assert leases.claim("r") is not None
+    leases.free_all()  # the server was started again, and then the clock was set
+    monkeypatch.setattr("backend.stores.leases.utc_now", lambda: utc_now() - timedelta(hours=3))
+    assert leases.waiting(10) == [("r", "owner")]
+    lease = leases.claim("r")
+    assert lease is not None
+    leases.release(lease)
+    assert leases.waiting(10) == [("r", "owner")]

@@ -22,7 +22,8 @@ import select
 import socket
 import threading
 from collections import defaultdict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
@@ -210,6 +211,7 @@ class ModelServer:
         self._requests: list[Request] = []
         self._scripts: dict[str, list[Play]] = {}
         self._played: dict[str, int] = defaultdict(int)
+        self._streaming = 0
         self._lock = threading.Condition()
         self._stopped = threading.Event()
         handler = type("Handler", (_Handler,), {"scripted": self})
@@ -250,6 +252,11 @@ class ModelServer:
         with self._lock:
             return [r for r in self._requests if model is None or r.model == model]
 
+    def streaming(self) -> int:
+        """How many requests are being answered now."""
+        with self._lock:
+            return self._streaming
+
     def wait_requests(self, count: int, model: str | None = None, timeout: float = 10.0) -> list[Request]:
         """Wait until `count` requests have come; AssertionError if they do not."""
         with self._lock:
@@ -260,6 +267,17 @@ class ModelServer:
         return self.requests(model)
 
     # ------------------------------------------------------------ for the handler
+    @contextmanager
+    def answering(self) -> Iterator[None]:
+        """Counts a request while it is answered."""
+        with self._lock:
+            self._streaming += 1
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._streaming -= 1
+
     def take(self, body: dict[str, Any], headers: dict[str, str]) -> tuple[Turn, list[str]]:
         """Record a request and choose its turn."""
         wrong = check(body)
@@ -336,7 +354,8 @@ class _Handler(BaseHTTPRequestHandler):
         try:
             if wrong and self.scripted.strict:
                 return self._answer(400, {"error": {"message": "; ".join(wrong), "type": "invalid_request_error"}})
-            self._play(turn, body)
+            with self.scripted.answering():
+                self._play(turn, body)
         except (ConnectionError, TimeoutError):
             self.close_connection = True
             turn.client_left.set()

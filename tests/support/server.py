@@ -63,6 +63,11 @@ class Server:
 
     def start(self) -> None:
         """Start and wait until it answers."""
+        self.launch()
+        self.wait_ready()
+
+    def launch(self) -> None:
+        """Start, and wait for nothing."""
         argv = [sys.executable, "-m", "backend.cli", "serve", "--no-browser", "--port", str(self.port)]
         self.instance.parent.mkdir(parents=True, exist_ok=True)
         self.log = self.instance.parent / f"{self.instance.name}.log"
@@ -75,6 +80,10 @@ class Server:
                 stderr=log,
                 start_new_session=True,
             )
+
+    def wait_ready(self) -> None:
+        """Wait until it answers; fails the test when it ends instead."""
+        assert self._process is not None
         deadline, last = time.monotonic() + READY_SECONDS, "nothing"
         while time.monotonic() < deadline and self._process.poll() is None:
             try:

@@ -44,7 +44,7 @@ class Assembled:
 
 def assemble(runtime: Runtime, run_id: str, again: bool) -> Assembled:
     """Read everything that the run needs in one short session. Raises NotFound or ModelError."""
-    resume = _resume(runtime, run_id) if again else None
+    resume = resume_of(runtime, run_id) if again else None
     with runtime.db.read() as session:
         run = session.get(Run, run_id)
         if run is None:
@@ -57,7 +57,7 @@ def assemble(runtime: Runtime, run_id: str, again: bool) -> Assembled:
         attachments = Attachments(_workspace(runtime, run), resolved.images)
         spec = RunSpec(
             run_id=run.id,
-            kind=_kind(run.kind),
+            kind=kind_of(run.kind),
             transcript=_transcript(session, run, Reading(budget, runtime.registry, attachments), runtime),
             system_prompt=system_prompt(session.get(User, run.owner_id), project, conversation),
             model=resolved.model,
@@ -79,7 +79,7 @@ def assemble(runtime: Runtime, run_id: str, again: bool) -> Assembled:
         return Assembled(spec, resolved.provider, run.owner_id, run.conversation_id)
 
 
-def _resume(runtime: Runtime, run_id: str) -> Resume | None:
+def resume_of(runtime: Runtime, run_id: str) -> Resume | None:
     """What the earlier worker left, with the calls that it was at settled where that can be proved."""
     with runtime.db.read() as session:
         run = session.get(Run, run_id)
@@ -108,7 +108,7 @@ def _model(run: Run, runtime: Runtime) -> str | None:
     return OFFLINE_MODEL if is_command(run.input, runtime) else (run.model or None)
 
 
-def _kind(kind: str) -> RunKind:
+def kind_of(kind: str) -> RunKind:
     return "task" if kind == "task" else "chat"
 
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from sqlalchemy import select, update
 
 from ...agent.core import AgentCore
+from ...agent.guardrails import TerminationResult
 from ...agent.ports import StateStore
 from ...agent.types import Event, RunOutcome, RunRecord
 from ...cancel import CancelToken
@@ -14,12 +15,13 @@ from ...channels.log import EventLog
 from ...errors import LeaseLost, NanoClawError
 from ...ids import iso_now, utc_now
 from ...models import Conversation, Message, Run
-from ...stores.leases import Lease
+from ...stores.leases import MAX_DEATHS, Lease
 from ...stores.sql import RunPlace, SqlRunStore
 from ...stores.writer import RunWriter
 from ..runs import RunRequest, add_chat_run
 from ..runtime import Runtime
 from .assembly import assemble
+from .giving_up import cannot_start, crashed_too_often, given_up
 
 log = logging.getLogger(__name__)
 
@@ -43,11 +45,14 @@ class Execution:
         store = SqlRunStore(self.runtime.db, self.writer, place)
         self._announce(owner, lease.run_id, conversation_id)
         try:
-            self._run(lease, store, cancelled)
+            if lease.deaths >= MAX_DEATHS:
+                self._give_up(lease, store, crashed_too_often(lease))
+            else:
+                self._run(lease, store, cancelled)
         except LeaseLost:
             raise
         except NanoClawError as error:
-            self._fail(store, lease.run_id, error)
+            self._give_up(lease, store, cannot_start(error))
         finally:
             self._announce(owner, lease.run_id, conversation_id)
         return start_waiting(self.runtime, conversation_id)
@@ -74,13 +79,18 @@ class Execution:
         if conversation_id:
             self.runtime.tabs.publish(owner, "conversation", conversation_id)
 
-    def _fail(self, store: StateStore, run_id: str, error: NanoClawError) -> None:
-        """A run that could not be assembled ends with its reason like any other."""
-        log.warning("run %s could not be started: %s", run_id, error.code)
-        shown = {"code": error.code, "message": error.message, "retryable": error.retryable}
-        record = RunRecord(run_id, status="failed", stop_reason="error", error=shown, finished_at=iso_now())
-        ended = Event("run.finished", {"status": "failed", "stop_reason": "error", "error": shown})
-        store.record([record], [ended], self.events.send_progress)
+    def _give_up(self, lease: Lease, store: StateStore, why: TerminationResult) -> None:
+        """A run that cannot go on ends with its reason like any other, and keeps what was done of it."""
+        log.warning("run %s is given up: %s", lease.run_id, (why.error or {}).get("code"))
+        if lease.deaths > MAX_DEATHS:  # even reading what was done of it has killed the server
+            record = RunRecord(
+                lease.run_id, status="failed", stop_reason="error", error=why.error, finished_at=iso_now()
+            )
+            ended = Event("run.finished", {"status": "failed", "stop_reason": "error", "error": why.error})
+            store.record([record], [ended], self.events.send_progress)
+            return
+        core = AgentCore(self.runtime.catalogue.offline, self.runtime.executor, store, self.events)
+        core.run(given_up(self.runtime, lease, why))
 
 
 def start_waiting(runtime: Runtime, conversation_id: str | None) -> str | None:
