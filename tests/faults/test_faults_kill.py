@@ -39,12 +39,14 @@ class Crashes:
 
     def go(self, kills: int) -> None:
         """So many lives of the server, each ended at a random moment; then one that may finish."""
-        for _ in range(kills):
+        for number in range(kills):
             self._keep_busy()
             life = threading.Event()
             life.wait(self._random.uniform(0.0, LONGEST_LIFE_SECONDS))
             self._server.kill()
             self._server.restart()
+            if number % 20 == 19:
+                sys.stderr.write(f"{number + 1} kills, {len(self.tags)} runs\n")
 
     def finish(self) -> float:
         """Wait for the end of every run; the seconds it took since the last start."""
@@ -95,6 +97,6 @@ def test_twenty_kills(start_server: Start, model: ModelServer) -> None:
 
 
 @pytest.mark.full
-@pytest.mark.timeout(1800)
+@pytest.mark.timeout(7200)
 def test_two_hundred_kills(start_server: Start, model: ModelServer, tmp_path: Path) -> None:
     crash_and_check(start_server(), model, 200, SEED + 1)

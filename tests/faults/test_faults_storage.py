@@ -155,11 +155,55 @@ def test_nothing_at_all_can_be_written_for_a_while(start_server: Start, model: M
     check_end(server, run_id, viewer)
 
 
+@pytest.fixture
+def immutable(start_server: Start) -> Iterator[Callable[[], Server]]:
+    """A server, and what makes its database refuse every write, root's too; skipped where that cannot be had."""
+    servers: list[Server] = []
+
+    def start() -> Server:
+        servers.append(start_server(NANOCLAW_SANDBOX="off"))
+        try:
+            chattr(servers[0], "+i")
+        except (OSError, subprocess.CalledProcessError) as fault:
+            pytest.skip(f"files cannot be made immutable here: {fault}")
+        chattr(servers[0], "-i")
+        return servers[0]
+
+    yield start
+    for server in servers:
+        chattr(server, "-i")
+
+
+def chattr(server: Server, flag: str) -> None:
+    files = [str(server.instance / name) for name in ("nanoclaw.db", "nanoclaw.db-wal", "nanoclaw.db-shm")]
+    subprocess.run(["chattr", flag, *filter(os.path.exists, files)], check=True, capture_output=True)
+
+
+def test_a_database_that_becomes_read_only(immutable: Callable[[], Server], model: ModelServer) -> None:
+    server = immutable()
+    run_id, viewer, gate = stream_until_half(server, model)
+    chattr(server, "+i")
+    with pytest.raises(OSError, match="not permitted"):
+        open(server.instance / "nanoclaw.db", "r+b").close()
+    gate.set()
+    wait_for(lambda: is_over(server))
+    assert server.get(f"/api/runs/{run_id}")["status"] == "running"  # reading goes on
+    assert server.call("POST", "/api/tasks", expect=503, json={"input": "more"})["code"] == "storage"
+    server.kill()
+    with pytest.raises(AssertionError, match="did not start"):
+        server.restart()
+    assert "Traceback" not in server.log.read_text()
+    chattr(server, "-i")
+    server.restart()
+    check_end(server, run_id, viewer)
+    assert waiting_records(server) == 0
+
+
 def children_of(pid: int) -> list[int]:
     return [int(p) for p in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
 
 
-@pytest.mark.parametrize("seconds", [2, pytest.param(13, marks=pytest.mark.full)])
+@pytest.mark.parametrize("seconds", [2, *(pytest.param(seconds, marks=pytest.mark.full) for seconds in (10, 13))])
 def test_a_locked_database_is_waited_for(start_server: Start, model: ModelServer, seconds: int) -> None:
     server = start_server(NANOCLAW_SANDBOX="off")
     run_id, viewer, gate = stream_until_half(server, model)

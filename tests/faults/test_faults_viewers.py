@@ -3,8 +3,10 @@
 import os
 import signal
 import socket
+import sqlite3
 import threading
 from collections.abc import Callable
+from contextlib import closing
 
 import pytest
 from faults.evidence import Evidence, texts
@@ -12,6 +14,9 @@ from faults.viewers import Viewer
 from faults.workload import script
 from support.model_server import ModelServer, Turn
 from support.server import TOKEN, Server
+
+from backend.extensions import Database
+from backend.stores.leases import HEARTBEAT_SECONDS, LEASE_SECONDS, Leases
 
 Start = Callable[..., Server]
 LONG = [f"{i:05d} " * 800 for i in range(400)]
@@ -72,24 +77,71 @@ def test_sigterm_under_load_hands_every_run_over(start_server: Start, model: Mod
     assert [c["name"] for c in evidence.calls if c["status"] == "unknown"] == []
 
 
-@pytest.mark.full
-@pytest.mark.timeout(120)
-def test_a_server_that_sleeps_longer_than_a_lease(start_server: Start, model: ModelServer) -> None:
-    server = start_server()
+def working(server: Server, model: ModelServer, tag: str) -> tuple[str, str, Viewer]:
+    """A run of the whole workload that has come half way: its project, its id, its viewer."""
     script(model)
     project = server.post("/api/projects", {"name": "Sleep"})["id"]
     server.post_file(f"/api/projects/{project}/files/upload", "base.txt", b"base\n" * 500)
     conversation = server.post("/api/conversations", {"project_id": project})["id"]
-    run_id = server.post(f"/api/conversations/{conversation}/messages", {"content": "Work on [s0x]"})["run"]["id"]
-    viewer = Viewer(server.url, run_id)
+    sent = server.post(f"/api/conversations/{conversation}/messages", {"content": f"Work on [{tag}]"})
+    viewer = Viewer(server.url, sent["run"]["id"])
     model.wait_requests(4)
-    os.killpg(server.pid, signal.SIGSTOP)
-    threading.Event().wait(25)  # this is the fault: longer than a lease of 20 s
-    os.killpg(server.pid, signal.SIGCONT)
-    assert viewer.seen.ended.wait(40)
-    assert server.get(f"/api/runs/{run_id}")["status"] == "completed"
+    return project, sent["run"]["id"], viewer
+
+
+def check_all(server: Server, project: str, viewer: Viewer, tag: str) -> Evidence:
     viewer.stop()
     server.stop()
     evidence = Evidence(server.instance / "nanoclaw.db")
-    wrong = evidence.check([viewer.seen], server.instance / "workspaces" / project, {run_id: "s0x"})
+    wrong = evidence.check([viewer.seen], server.instance / "workspaces" / project, {viewer.seen.run_id: tag})
     assert wrong == [], "\n".join(wrong[:20])
+    return evidence
+
+
+@pytest.mark.full
+@pytest.mark.timeout(240)
+def test_a_server_that_sleeps_longer_than_a_lease(start_server: Start, model: ModelServer) -> None:
+    server = start_server()
+    project, run_id, viewer = working(server, model, "s0x")
+    os.killpg(server.pid, signal.SIGSTOP)
+    threading.Event().wait(LEASE_SECONDS + 5)  # this is the fault
+    os.killpg(server.pid, signal.SIGCONT)
+    assert viewer.seen.ended.wait(60)
+    assert server.get(f"/api/runs/{run_id}")["status"] == "completed"
+    check_all(server, project, viewer, "s0x")
+
+
+@pytest.mark.full
+@pytest.mark.timeout(240)
+def test_a_server_that_slept_while_another_took_its_run(start_server: Start, model: ModelServer) -> None:
+    server = start_server()
+    project, run_id, viewer = working(server, model, "s1x")
+    os.killpg(server.pid, signal.SIGSTOP)
+    try:
+        threading.Event().wait(LEASE_SECONDS + 1)  # this is the fault
+        with pytest.raises(AssertionError, match="did not start"):  # a second server on the same instance
+            Server(server.instance).start()
+        other = other_worker(server, run_id)
+        length = len(Evidence(server.instance / "nanoclaw.db").events[run_id])
+    finally:
+        os.killpg(server.pid, signal.SIGCONT)
+    # The one that slept may write nothing more while the other has the run; requests are served.
+    threading.Event().wait(HEARTBEAT_SECONDS + 2)  # longer than it would take it to notice
+    assert server.get(f"/api/runs/{run_id}")["status"] == "running"
+    assert len(Evidence(server.instance / "nanoclaw.db").events[run_id]) == length
+    with closing(sqlite3.connect(server.instance / "nanoclaw.db", timeout=30)) as db, db:  # and the other one dies
+        db.execute("UPDATE runs SET lease_expires_at = '2000-01-01 00:00:00' WHERE id = ?", (run_id,))
+    assert viewer.seen.ended.wait(60)
+    evidence = check_all(server, project, viewer, "s1x")
+    assert (evidence.runs[run_id]["status"], evidence.runs[run_id]["lease_epoch"]) == ("completed", other + 1)
+
+
+def other_worker(server: Server, run_id: str) -> int:
+    """Another process takes the run over; its epoch."""
+    database = Database()
+    database.open(f"sqlite:///{server.instance / 'nanoclaw.db'}")
+    lease = Leases(database, "another").claim(run_id)
+    assert lease is not None
+    assert lease.again
+    database.close()
+    return lease.epoch

@@ -15,21 +15,26 @@ MODEL = "scripted-model"
 TURNS_SCRIPTED = 20_000
 TAG = re.compile(r"\[(\w+)\]")
 PIECES = [f"piece {i}: größer, 漢字, 👩‍💻; " for i in range(30)]
-CODE = "print(sum(i * i for i in range(20000)))"
+CODE = "print(sum(i * i for i in range(2000000)))"
+LONG_CODE = "print(sum(i * i for i in range(100000000)))"
 LOG = "log.md"
 
 
-def script(model: ModelServer) -> None:
+def script(model: ModelServer, code: str = CODE) -> None:
     """Play the workload for every request."""
-    model.script(MODEL, [play] * TURNS_SCRIPTED)
+    model.script(MODEL, [lambda body: play(body, code)] * TURNS_SCRIPTED)
 
 
-def play(body: dict[str, Any]) -> Turn:
+def play(body: dict[str, Any], code: str = CODE) -> Turn:
     """The turn that belongs to this request."""
     question, answers = _position(body["messages"])
     tag = TAG.findall(question)[-1]
     turns = CHILD if question.startswith("Child") else MAIN
-    return turns[min(answers, len(turns) - 1)](tag)
+    turn = turns[min(answers, len(turns) - 1)](tag)
+    for call in turn.tool_calls:
+        if call.name == "execute_python":
+            call.arguments = {"code": code}
+    return turn
 
 
 def _position(messages: list[dict[str, Any]]) -> tuple[str, int]:
