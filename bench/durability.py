@@ -1,4 +1,4 @@
-"""What recording everything costs: the writer under many runs, a long conversation beside a short one, 200 viewers of 200 runs."""
+"""What recording everything costs: the writer under many runs, a long conversation beside a short one, 200 viewers of 200 runs, upkeep."""
 
 import argparse
 import json
@@ -25,6 +25,7 @@ from backend.ids import new_id, utc_now
 from backend.models import Conversation, Message, Run, User
 from backend.stores.sql import RunPlace, SqlRunStore
 from backend.stores.writer import RunWriter
+from bench import retention
 
 DELTA_SECONDS = 0.02
 BEARER = {"Authorization": f"Bearer {TOKEN}"}
@@ -33,10 +34,13 @@ BEARER = {"Authorization": f"Bearer {TOKEN}"}
 def main() -> int:
     """Measure and print."""
     parser = argparse.ArgumentParser(prog="bench durability")
-    parser.add_argument("part", nargs="?", choices=("writer", "conversation", "viewers", "all"), default="all")
+    parser.add_argument(
+        "part", nargs="?", choices=("writer", "conversation", "viewers", "retention", "all"), default="all"
+    )
     parser.add_argument("--seconds", type=float, default=5.0)
     parser.add_argument("--messages", type=int, default=10_000)
     parser.add_argument("--viewers", type=int, default=200)
+    parser.add_argument("--events", type=int, default=200_000)
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         if options.part in ("writer", "all"):
@@ -46,6 +50,8 @@ def main() -> int:
             conversation(Path(folder) / "conversation", options.messages)
         if options.part in ("viewers", "all"):
             viewers(Path(folder) / "viewers", options.viewers, options.seconds)
+        if options.part in ("retention", "all"):
+            retention.measure(fresh(Path(folder) / "retention.db"), options.events, say)
     return 0
 
 

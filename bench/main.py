@@ -5,7 +5,7 @@ import sys
 
 BENCHES = {
     "dispatch": "tool dispatch in process: microseconds a call, parallel tools, cache, single flight",
-    "durability": "the writer under 1, 20, 100 runs; a conversation of 10,000 messages; 200 viewers of 200 runs",
+    "durability": "the writer under 1, 20, 100 runs; a conversation of 10,000 messages; 200 viewers of 200 runs; upkeep of 200,000 events",
     "sandbox": "execute_python: cold, warm, with numpy, many at once",
     "web": "the web app in a browser: streams, long conversations, first load, traces against their goals",
     "serve": "start to ready, and from the model server's first byte to the client's first event",

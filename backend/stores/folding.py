@@ -10,11 +10,11 @@ from sqlalchemy import delete, select, update
 from ..extensions import Database
 from ..ids import utc_now
 from ..models import Run, RunEvent
+from .gentle import Gentle
 from .grouping import DELTAS
 from .rows import dumps
 
 RUNS_A_ROUND = 50
-ROWS_A_TRANSACTION = 300
 PAGE_EVENTS = 1000
 
 
@@ -59,19 +59,20 @@ def fold(database: Database, run_id: str) -> None:
     A step that began anew (its answer was taken back, or its worker died) keeps what each beginning had shown.
     The whole text is written before its pieces are removed: whoever reads in between drops what overlaps.
     """
+    gentle = Gentle(database)
     for strand in _strands(database, run_id):
         *pieces, last = strand.numbers
         if not pieces:
             continue
-        with database.write() as session:
-            whole = dumps({**strand.first, "text": "".join(strand.parts)})
+        whole = dumps({**strand.first, "text": "".join(strand.parts)})
+        with gentle.write() as session:
             row = (RunEvent.run_id == run_id, RunEvent.seq == last)
             session.execute(update(RunEvent).where(*row).values(data=whole))
-        for at in range(0, len(pieces), ROWS_A_TRANSACTION):
-            with database.write() as session:
-                some = pieces[at : at + ROWS_A_TRANSACTION]
+        while pieces:
+            some, pieces = pieces[: gentle.rows], pieces[gentle.rows :]
+            with gentle.write(full=bool(pieces)) as session:
                 session.execute(delete(RunEvent).where(RunEvent.run_id == run_id, RunEvent.seq.in_(some)))
-    with database.write() as session:
+    with gentle.write() as session:
         session.execute(update(Run).where(Run.id == run_id).values(folded_at=utc_now()))
 
 

@@ -10,11 +10,12 @@ from ..extensions import Database
 from ..ids import utc_now
 from ..models import Base, Conversation, FileChange, Message, Project, Run, RunEvent
 from . import search_index
-from .folding import ROWS_A_TRANSACTION
+from .gentle import Gentle
 
 RUNS_A_ROUND = 100
 DELETED_KEPT_DAYS = 30
 GOING_ON = ("queued", "running", "waiting_approval")
+INDEXED_ROWS = 10  # each costs the full-text index a thousand entries
 EVENTS, CHANGES = (Base.metadata.tables[name] for name in ("run_events", "file_changes"))
 
 
@@ -66,7 +67,7 @@ def _prune(database: Database, which: ColumnElement[bool]) -> int:
     for run_id, last_seq in runs:
         # The last event stays: whoever asks for the log of the run is told that, and how, it has ended.
         _delete_all(database, EVENTS, and_(RunEvent.run_id == run_id, RunEvent.seq < last_seq))
-        with database.write() as session:
+        with Gentle(database).write() as session:
             session.execute(update(Run).where(Run.id == run_id).values(pruned_at=utc_now()))
     return len(runs)
 
@@ -84,8 +85,9 @@ def purge_conversations(database: Database, deleted_before: datetime) -> int:
 
 def purge_messages(database: Database, deleted_before: datetime) -> int:
     """Remove messages that were deleted before a moment; how many. Their runs stay in the list of runs."""
-    with database.write() as session:
-        query = select(Message.id).where(Message.deleted_at < deleted_before).limit(ROWS_A_TRANSACTION)
+    gentle = Gentle(database)
+    with gentle.write() as session:
+        query = select(Message.id).where(Message.deleted_at < deleted_before).limit(gentle.rows)
         ids = session.scalars(query).all()
         session.execute(delete(Message).where(Message.id.in_(ids)))
     return len(ids)
@@ -129,7 +131,7 @@ def purge_projects(database: Database, deleted_before: datetime) -> list[str]:
             remove_conversation(database, conversation_id)
         _purge_runs(database, Run.project_id == project_id)
         _delete_all(database, CHANGES, FileChange.project_id == project_id)
-        with database.write() as session:
+        with Gentle(database).write() as session:
             search_index.remove(session.connection(), "project", project_id)
             session.execute(delete(Project).where(Project.id == project_id))
     return ids
@@ -138,16 +140,17 @@ def purge_projects(database: Database, deleted_before: datetime) -> list[str]:
 def remove_conversation(database: Database, conversation_id: str) -> None:
     """Remove a conversation that nobody sees any more, with its messages and runs."""
     _purge_runs(database, Run.conversation_id == conversation_id)
-    while True:
-        with database.write() as session:
-            here = select(Message.id).where(Message.conversation_id == conversation_id).limit(ROWS_A_TRANSACTION)
+    gentle, left = Gentle(database, INDEXED_ROWS), True
+    while left:
+        rows = gentle.rows
+        with gentle.write(full=True) as session:
+            here = select(Message.id).where(Message.conversation_id == conversation_id).limit(rows)
             ids = session.scalars(here).all()
             for message_id in ids:
                 search_index.remove(session.connection(), "message", message_id)
             session.execute(delete(Message).where(Message.id.in_(ids)))
-        if len(ids) < ROWS_A_TRANSACTION:
-            break
-    with database.write() as session:
+        left = len(ids) == rows
+    with gentle.write() as session:
         search_index.remove(session.connection(), "conversation", conversation_id)
         session.execute(delete(Conversation).where(Conversation.id == conversation_id))
 
@@ -164,18 +167,19 @@ def _purge_runs(database: Database, which: ColumnElement[bool]) -> None:
             for name in ("run_events", "tool_calls", "steps"):
                 table = Base.metadata.tables[name]
                 _delete_all(database, table, table.c.run_id == run_id)
-            with database.write() as session:
+            with Gentle(database).write() as session:
                 session.execute(delete(Run).where(Run.id == run_id))
 
 
 def _delete_all(database: Database, table: Table, which: ColumnElement[bool]) -> None:
     key = list(table.primary_key.columns)
-    while True:
-        with database.write() as session:
-            rows = session.execute(select(*key).where(which).limit(ROWS_A_TRANSACTION)).all()
+    gentle, left = Gentle(database), True
+    while left:
+        wanted = gentle.rows
+        with gentle.write(full=True) as session:
+            rows = session.execute(select(*key).where(which).limit(wanted)).all()
             _delete_rows(session, table, rows)
-        if len(rows) < ROWS_A_TRANSACTION:
-            return
+        left = len(rows) == wanted
 
 
 def _delete_rows(session: Session, table: Table, rows: Sequence[Sequence[object]]) -> None:

@@ -34,10 +34,7 @@ def poisoned(start_server: Start, tmp_path: Path) -> Server:
     return start_server(NANOCLAW_SANDBOX="off")
 
 
-<<<<<<< HEAD
 @pytest.mark.timeout(240)
-=======
->>>>>>> 4fa040f (wip)
 def test_a_run_that_kills_its_server_each_time_is_given_up(
     poisoned: Server, model: ModelServer, tmp_path: Path
 ) -> None:

@@ -17,7 +17,9 @@ from support.server import Server
 
 SEED = int(os.environ.get("NANOCLAW_FAULT_SEED", "20260131"))
 RUNS_AT_ONCE = 3
-LONGEST_LIFE_SECONDS = 1.6
+MOST_FRAMES_A_LIFE = 60  # two viewers a run: a run is some hundred events long
+JITTER_SECONDS = 0.1
+LONGEST_LIFE_SECONDS = 20.0
 END_SECONDS = 30.0
 
 Start = Callable[..., Server]
@@ -41,12 +43,23 @@ class Crashes:
         """So many lives of the server, each ended at a random moment; then one that may finish."""
         for number in range(kills):
             self._keep_busy()
-            life = threading.Event()
-            life.wait(self._random.uniform(0.0, LONGEST_LIFE_SECONDS))
+            self._live(self._random.randrange(MOST_FRAMES_A_LIFE), self._random.uniform(0.0, JITTER_SECONDS))
             self._server.kill()
             self._server.restart()
             if number % 20 == 19:
                 sys.stderr.write(f"{number + 1} kills, {len(self.tags)} runs\n")
+
+    def _live(self, frames: int, more_seconds: float) -> None:
+        """Until viewers have got so many more events, and a moment more: as far on a slow machine as on a fast one."""
+        pause, until = threading.Event(), self._seen() + frames
+        for _ in range(int(LONGEST_LIFE_SECONDS / 0.01)):
+            if self._seen() >= until:
+                break
+            pause.wait(0.01)
+        pause.wait(more_seconds)
+
+    def _seen(self) -> int:
+        return sum(len(viewer.seen.frames) for viewer in self.viewers)
 
     def finish(self) -> float:
         """Wait for the end of every run; the seconds it took since the last start."""
