@@ -33,3 +33,20 @@ export const callResultUrl = (runId: string, callId: string) =>
   urlOf(`/api/runs/${runId}/calls/${encodeURIComponent(callId)}/result`)
 /** The whole result text of a call whose stored view was cut. */
 export const getCallResult = async (runId: string, callId: string) => (await send('GET', callResultUrl(runId, callId))).text()
+/** A person says what became of a call whose outcome is unknown. */
+export const resolveCall = (runId: string, callId: string, outcome: 'done' | 'not_done') =>
+  api.post<Call>(`/api/runs/${runId}/calls/${encodeURIComponent(callId)}/resolve`, { outcome })
+/** A new run that takes up the work of one that reached a limit, was stopped or failed. */
+export const continueRun = (runId: string, limits?: Partial<Limits>) => api.post<{ message: Message | null; run: Run }>(`/api/runs/${runId}/continue`, limits ? { limits } : {})
+/** What a run did to files, each path once. */
+export const listDiffs = (runId: string) => api.get<{ items: RunDiff[] }>(`/api/runs/${runId}/changes`)
+export const undoRun = (runId: string, paths?: string[]) => api.post<Undone>(`/api/runs/${runId}/undo`, paths ? { paths } : {})
+
+/** Something that the executor put into a call; the model never saw it. `value` is null for what cannot be shown. */
+export interface Injected {
+  key: string
+  argument: string
+  value: unknown
+  name: string | null
+}
+export const getCallContext = (runId: string, callId: string) => api.get<Page<Injected>>(`/api/runs/${runId}/calls/${encodeURIComponent(callId)}/context`)

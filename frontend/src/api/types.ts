@@ -150,6 +150,9 @@ export interface Run {
   usage: Usage
   limits: Limits
   step_count: number
+  /** In lists: how many tool calls it made, and how many of them failed. */
+  call_count?: number
+  failure_count?: number
   created_at: string
   started_at: string | null
   finished_at: string | null
@@ -235,11 +238,15 @@ export interface Tool {
   read_only: boolean
   concurrency_safe: boolean
   cacheable: boolean
+  /** How long a result is reused; null for tools whose results are not. */
+  cache_seconds?: number | null
   timeout: number
   needs_project?: boolean
   egress?: boolean
   risk?: string
   error: string | null
+  /** What it works worse without. */
+  lacks?: 'no_key' | 'no_model' | null
   stats: ToolStats | null
 }
 
@@ -250,6 +257,8 @@ export interface ToolStats {
   cached: number
   average_seconds: number | null
   last_used_at: string | null
+  /** Those of the last 24 hours; times are of calls whose result was not reused. */
+  day?: { calls: number; errors: number; cached: number; p50_seconds: number | null; p95_seconds: number | null }
 }
 
 /** The tools, and the files of tools that could not be loaded. */

@@ -31,6 +31,10 @@ export function useRunList(projectId: Ref<string>, held: Ref<boolean>) {
   const split = computed(() => holdBack(all.value, held.value ? top.value : null))
   watch([split, held], () => (top.value = split.value.shown[0]?.id ?? null), { immediate: true })
   watch(filter, () => (top.value = null))
+  /** The next page could not be had: it is asked for again only when somebody says so. */
+  const moreFailed = computed(() => query.isFetchNextPageError.value)
+  const loadMore = (): void => void (!query.isFetchingNextPage.value && !moreFailed.value && query.fetchNextPage())
+  const retryMore = (): void => void query.fetchNextPage()
   const showNew = () => (top.value = all.value[0]?.id ?? null)
-  return { query, runs: computed(() => split.value.shown), waiting: computed(() => split.value.waiting), showNew, status, kind }
+  return { query, runs: computed(() => split.value.shown), waiting: computed(() => split.value.waiting), showNew, moreFailed, loadMore, retryMore, status, kind }
 }

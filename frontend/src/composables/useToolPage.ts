@@ -9,8 +9,13 @@ import { useToasts } from '@/stores/toasts'
 import { useErrorText } from './useErrorText'
 import { useSession } from './useSession'
 
-export type ToolState = 'on' | 'off' | 'denied' | 'broken'
-export const toolState = (tool: Tool): ToolState => (tool.error ? 'broken' : !tool.enabled ? 'off' : tool.policy === 'deny' ? 'denied' : 'on')
+export type ToolState = 'on' | 'off' | 'denied' | 'broken' | 'no_key' | 'degraded'
+export function toolState(tool: Tool): ToolState {
+  if (tool.error) return 'broken'
+  if (!tool.enabled) return 'off'
+  if (tool.policy === 'deny') return 'denied'
+  return tool.lacks === 'no_key' ? 'no_key' : tool.lacks ? 'degraded' : 'on'
+}
 
 /** The tools by category, the one that is open (in the URL), and what an administrator may change. */
 export function useToolPage() {

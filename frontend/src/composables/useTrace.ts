@@ -37,6 +37,8 @@ export function createTrace(runId: Ref<string>) {
   const zoomedTo = ref<Span | null>(null)
   const window = computed(() => zoomedTo.value ?? whole.value)
   const failures = computed(() => failuresOf(steps.value))
+  /** Steps that the run has and that could not be had. */
+  const missing = computed(() => Math.max(0, (run.data.value?.step_count ?? 0) - steps.value.length))
   const slowest = computed(() => slowestCall(steps.value))
 
   const selected = computed(() => {
@@ -91,7 +93,7 @@ export function createTrace(runId: Ref<string>) {
     folded.value = new Set()
     fit()
   })
-  return { runId, run, query, steps, live, now, rows, filter, folded, whole, window, failures, slowest, selected, selectedRow, select, fold, reveal, move, nextFailure, zoom, fit }
+  return { runId, run, query, steps, live, now, rows, filter, folded, whole, window, failures, missing, slowest, selected, selectedRow, select, fold, reveal, move, nextFailure, zoom, fit }
 }
 
 export type Trace = ReturnType<typeof createTrace>

@@ -1,7 +1,8 @@
-import type { Period, PeriodUsage } from '@/api/stats'
-import { isActive, type Run } from '@/api/types'
+import type { Period, PeriodUsage, RunStats } from '@/api/stats'
 
-/** Figures of the usage page, from the server's sums and from the latest runs. Pure. */
+/** Figures of the usage page, from the server's sums. Pure. */
+
+type ModelSum = Pick<RunStats['models'][number], 'model' | 'runs' | 'total_tokens'>
 
 export interface Totals {
   runs: number
@@ -19,35 +20,19 @@ export function totals(periods: PeriodUsage[]): Totals {
   }
 }
 
-/** The value below which `share` of the values lie (nearest rank); null for none. */
-export function quantile(values: number[], share: number): number | null {
-  if (!values.length) return null
-  const sorted = [...values].sort((a, b) => a - b)
-  return sorted[Math.max(0, Math.ceil(share * sorted.length) - 1)]!
-}
-
-const secondsOf = (run: Run): number => (Date.parse(run.finished_at ?? '') - Date.parse(run.started_at ?? '')) / 1000
-
-/** Share of ended runs that completed, and how long runs took. */
-export function health(runs: Run[]): { success: number | null; p95: number | null } {
-  const ended = runs.filter((run) => !isActive(run.status))
-  const good = ended.filter((run) => run.status === 'completed').length
-  return { success: ended.length ? good / ended.length : null, p95: quantile(ended.map(secondsOf).filter((seconds) => Number.isFinite(seconds)), 0.95) }
-}
-
 export interface Share {
   name: string
   value: number
   more: number
 }
 
-/** Tokens (and runs) by model, most first. */
-export function byModel(runs: Run[], unnamed: string): Share[] {
+/** Tokens (and runs) by model, most first; sums in several currencies are one share. */
+export function byModel(rows: ModelSum[], unnamed: string): Share[] {
   const found = new Map<string, Share>()
-  for (const run of runs) {
-    const name = run.model || unnamed
+  for (const row of rows) {
+    const name = row.model || unnamed
     const share = found.get(name) ?? { name, value: 0, more: 0 }
-    found.set(name, { name, value: share.value + run.usage.total_tokens, more: share.more + 1 })
+    found.set(name, { name, value: share.value + row.total_tokens, more: share.more + row.runs })
   }
   return [...found.values()].sort((a, b) => b.value - a.value)
 }

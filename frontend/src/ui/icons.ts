@@ -23,6 +23,7 @@ export {
   Ellipsis as IconMore,
   ExternalLink as IconExternal,
   Eye as IconEye,
+  EyeOff as IconHidden,
   File as IconFile,
   FileCode as IconFileCode,
   FileImage as IconFileImage,

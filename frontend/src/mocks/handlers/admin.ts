@@ -39,6 +39,8 @@ export const adminHandlers: Handlers = {
     tokens.splice(tokens.findIndex((other) => other.id === params.id), 1)
     return json(null, 204)
   },
+  'GET /api/stats/runs': () => json({ runs: 68, ended: 66, completed: 61, measured: 66, p95_seconds: 38.2, models: [{ model: 'qwen3-coder', runs: 50, total_tokens: 48_200, cost_micros: 0, currency: 'USD' }, { model: '', runs: 18, total_tokens: 9_100, cost_micros: 0, currency: 'USD' }] }),
+  'GET /api/stats/queue': () => json({ waiting: 1, running: 2, workers: 16, oldest_seconds: 3.4 }),
   'GET /api/stats/tokens': () =>
     page(Array.from({ length: DAYS }, (_, ago) => ({ period: new Date(Date.now() - ago * 86_400_000).toISOString().slice(0, 10), runs: 3 + (ago % 4), prompt_tokens: 900 + ((ago * 371) % 2400), completion_tokens: 240, total_tokens: 1140 + ((ago * 371) % 2400), cost_micros: 1200, currency: 'USD' })).filter((_, ago) => ago % 6 !== 5).reverse()),
 }

@@ -21,7 +21,7 @@ function stepsOf(run: Run): Step[] {
 export const runHandlers: Handlers = {
   'GET /api/runs': ({ url }) => {
     const wanted = ['project_id', 'conversation_id', 'status'].map((name) => [name, url.searchParams.get(name)] as const)
-    return page(db.runs.filter((run) => wanted.every(([name, value]) => !value || (run as unknown as Record<string, unknown>)[name] === value)))
+    return page(db.runs.map((run) => ({ ...run, call_count: stepsOf(run).flatMap((step) => step.tool_calls).length, failure_count: stepsOf(run).flatMap((step) => step.tool_calls).filter((call) => call.status === 'error').length })).filter((run) => wanted.every(([name, value]) => !value || (run as unknown as Record<string, unknown>)[name] === value)))
   },
   'GET /api/runs/:id': ({ params }) => (find(params.id!) ? json(find(params.id!)) : problem(404, 'not_found', 'There is no such run.')),
   'GET /api/runs/:id/steps': ({ params }) => (find(params.id!) ? page(stepsOf(find(params.id!)!)) : problem(404, 'not_found', 'There is no such run.')),
@@ -29,6 +29,7 @@ export const runHandlers: Handlers = {
     const call = db.messages.flatMap((message) => message.tool_calls).find((other) => other.id === params.call)
     return new Response(call?.result ?? '{}')
   },
+  'GET /api/runs/:id/calls/:call/context': ({ params }) => page([{ key: 'project_id', argument: 'project_id', value: 'p1', name: 'Sales' }, { key: 'run_id', argument: '_run_id', value: params.id, name: null }, { key: 'cancelled', argument: '_cancelled', value: null, name: null }]),
   'POST /api/runs/:id/cancel': ({ params }) => json(cancelScript(params.id!)),
   'GET /api/runs/:id/events': (request) =>
     eventStream(request.signal, (send, close) => {
