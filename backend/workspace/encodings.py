@@ -2,6 +2,8 @@
 
 import codecs
 import re
+from collections import Counter
+from contextlib import suppress
 from dataclasses import dataclass
 
 from charset_normalizer import from_bytes
@@ -81,6 +83,11 @@ class Encoding:
 
 UTF8 = Encoding("utf-8")
 MIN_WHOLE_CHARACTERS = 10
+# For UTF-16 without a mark: how much is looked at, how much of it must be known, and from which length on that says something.
+WIDE_CHARACTERS = 4096
+MIN_KNOWN_SHARE = 0.9
+MIN_COMMON_CHARACTERS, MIN_EASTERN_CHARACTERS = 3, 16
+LETTERS_END = 0x600  # Latin, Greek, Cyrillic, Hebrew
 
 
 def named(name: str) -> Encoding:
@@ -118,9 +125,9 @@ def detect(head: bytes, *, whole: bool) -> Encoding | None:
     if b"\0" in head:
         return _wide_without_mark(head)
     if _is_utf8(head, whole):
-        return UTF8 if _control_share(head) <= MAX_CONTROL_SHARE else None
+        return UTF8 if _control_share(head) <= MAX_CONTROL_SHARE else _wide_without_mark(head)
     if _control_share(head) > 0:
-        return None
+        return _wide_without_mark(head)
     return UTF8 if _is_nearly_utf8(head) else _guess(head)
 
 
@@ -163,18 +170,43 @@ def _control_share(head: bytes) -> float:
 
 
 def _wide_without_mark(head: bytes) -> Encoding | None:
-    """UTF-16 without a mark, if nearly every other byte is zero and it decodes to plain text."""
-    even, odd = head[0::2].count(0), head[1::2].count(0)
-    half = max(len(head) // 2, 1)
-    for name, zeros, others in (("utf-16-le", odd, even), ("utf-16-be", even, odd)):
-        if zeros / half > 0.7 and others == 0:
-            try:
-                text = codecs.getincrementaldecoder(name)().decode(head)
-            except UnicodeDecodeError:
-                continue
-            if not any(ord(c) < 32 and c not in "\t\r\n\f" for c in text[:4096]):
-                return Encoding(name)
-    return None
+    """UTF-16 without a mark: in one of the two byte orders the characters are those of real texts."""
+    known = {name: _known_share(head, name) for name in ("utf-16-le", "utf-16-be")}
+    best = max(known, key=lambda name: known[name])
+    return Encoding(best) if known[best] >= MIN_KNOWN_SHARE else None
+
+
+def _known_share(head: bytes, name: str) -> float:
+    """The share of usual characters, read in this encoding; 0 if it is no plain text, or too short to tell."""
+    try:
+        text = codecs.getincrementaldecoder(name)().decode(head)[:WIDE_CHARACTERS]
+    except UnicodeDecodeError:
+        return 0.0
+    counts = Counter(text)
+    if any(ord(c) < 32 and c not in "\t\r\n\f" for c in counts):
+        return 0.0
+    if len(text) < _least_length(text, 0 in head):
+        return 0.0
+    eastern = len(text) >= MIN_EASTERN_CHARACTERS
+    known = (n for c, n in counts.items() if ord(c) < LETTERS_END or _is_common(c) or (eastern and _is_eastern(c)))
+    return sum(known) / max(len(text), 1)
+
+
+def _least_length(text: str, zeros: bool) -> int:
+    """From which length on it is no chance that a text consists of known characters."""
+    if max(text, default="") <= "\xff":
+        return 1
+    return MIN_COMMON_CHARACTERS if zeros else MIN_WHOLE_CHARACTERS
+
+
+def _is_eastern(character: str) -> bool:
+    """Kana, usual traditional characters, usual syllables of Korean, or a pictogram."""
+    if "\u3040" <= character <= "\u30ff" or "\U0001f000" <= character <= "\U0001faff":
+        return True
+    for name, last in (("big5", 0xC6), ("euc_kr", 0xC8)):
+        with suppress(UnicodeEncodeError):
+            return character.encode(name)[0] <= last
+    return False
 
 
 def _guess(head: bytes) -> Encoding | None:

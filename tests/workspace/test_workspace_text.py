@@ -4,6 +4,7 @@ import codecs
 import json
 import os
 import random
+import struct
 import tracemalloc
 from concurrent.futures import ThreadPoolExecutor
 
@@ -140,6 +141,16 @@ def test_text_that_begins_like_a_binary_kind_is_still_text(tools, root):
         ("naïve 港口", "utf-32", "utf-32"),
         ("plain text here\r\n" * 5, "utf-16-le", "utf-16-le"),
         ("plain text here\r\n" * 5, "utf-16-be", "utf-16-be"),
+        ("姓名,年龄\r\n张三,30\r\n", "utf-16-le", "utf-16-le"),
+        ("一二\n", "utf-16-le", "utf-16-le"),
+        ("你好\n", "utf-16-be", "utf-16-be"),
+        (CHINESE, "utf-16-le", "utf-16-le"),
+        (CHINESE, "utf-16-be", "utf-16-be"),
+        ("為了規範公司行為，保護股東權益，發展經濟。\r\n", "utf-16-le", "utf-16-le"),
+        ("これは日本語のテキストです。漢字も含まれています。\n", "utf-16-be", "utf-16-be"),
+        ("이것은 한국어 텍스트입니다. 안녕하세요.\n", "utf-16-le", "utf-16-le"),
+        ("Привет, мир\n", "utf-16-le", "utf-16-le"),
+        ("为了规范公司行为保护股东的合法权益国家发展经济社会", "utf-16-le", "utf-16-le"),
         ("港口", "gbk", "gb18030"),
         (CHINESE, "gbk", "gb18030"),
         ("Le café est très agréable, même en été à la plage.\n" * 5, "cp1252", "cp1252"),
@@ -153,7 +164,20 @@ def test_the_encoding_is_found(text, encoding, found):
     assert content[len(encoded.bom) :].decode(encoded.codec) == text
 
 
-@pytest.mark.parametrize("encoding", ["gbk", "utf-8", "utf-8-sig", "utf-16", "utf-32", "gb18030"])
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"PATH\0LANG\0HOME\0value of a name\0" * 9,
+        struct.pack("<400h", *(n * 37 % 30_000 - 300 for n in range(400))),
+        struct.pack("<400i", *(n * 7_919 % 90_000 for n in range(400))),
+        bytes((n * n * 31 + n * 7) % 256 for n in range(4_000)),
+    ],
+)
+def test_numbers_and_lists_of_words_are_no_utf_16(content):
+    assert detect(content, whole=True) is None
+
+
+@pytest.mark.parametrize("encoding", ["gbk", "utf-8", "utf-8-sig", "utf-16", "utf-16-le", "utf-32", "gb18030"])
 def test_overwriting_appending_and_editing_keep_the_encoding(tools, root, encoding):
     (root / "f").write_bytes(CHINESE.encode(encoding))
     tools.data("file_edit", path="f", old_text="上海港", new_text="宁波港")
