@@ -61,15 +61,36 @@ class Database:
             session.commit()
 
     @contextmanager
+    def write_lastingly(self) -> Iterator[Session]:
+        """As `write`, and on disk when it returns: for what must survive a power failure before anything acts on it."""
+        with self._writing, self.engine.connect() as connection:
+            connection.execution_options(nanoclaw_write=True)
+            set_synchronous(connection, "FULL")
+            try:
+                with self._new(connection) as session:
+                    yield session
+                    session.commit()
+            finally:
+                set_synchronous(connection, "NORMAL")
+
+    @contextmanager
     def transaction(self, connection: Connection) -> Iterator[Connection]:
         """The same on a connection that its owner keeps (the run writer's)."""
         with self._writing, connection.begin():
             yield connection
 
-    def _new(self) -> Session:
+    def _new(self, connection: Connection | None = None) -> Session:
         if self._sessions is None:
             raise RuntimeError("the database is not open")
-        return self._sessions()
+        return self._sessions() if connection is None else self._sessions(bind=connection)
+
+
+def set_synchronous(connection: Connection, how: str) -> None:
+    """How a commit of this connection waits for the disk: FULL or NORMAL. Between transactions only; SQLite's alone."""
+    if connection.dialect.name == "sqlite":
+        driver = connection.connection.driver_connection
+        assert driver is not None
+        driver.execute(f"PRAGMA synchronous={how}")
 
 
 def _set_up_sqlite(connection: Any, _record: Any) -> None:

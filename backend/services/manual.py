@@ -151,7 +151,7 @@ class _Recorder:
 
     def _record(self, records: list[Record], events: list[Event], blob: str | None = None) -> None:
         with self._lock:
-            with self._runtime.db.write() as session:
+            with self._runtime.db.write_lastingly() as session:
                 connection = session.connection()
                 rows.write_all(connection, [(record, blob) for record in records], {})
                 last = session.scalar(select(func.max(RunEvent.seq)).where(RunEvent.run_id == self._run_id)) or 0
