@@ -8,6 +8,7 @@ from ..agent.types import Delta, JsonObject, ModelReply, ModelRequest, OnDelta, 
 from ..cancel import CancelToken
 from ..errors import ModelCancelled, ModelError, ModelTimeout
 from .connection import Deadline
+from .crowd import CROWD_OF_PROCESS
 from .faults import Complaint, error_for, read_body
 from .lessons import Lessons, QuirkMemory
 from .listing import LIST_TIMEOUT_SECONDS, listed
@@ -207,7 +208,8 @@ class ServerProvider:
         reader = self._reader(request)
         problem: ModelError | None = None
         try:
-            self._pump(reader, opened, shown, deadline)
+            with CROWD_OF_PROCESS.join():
+                self._pump(reader, opened, shown, deadline)
         except ModelError as e:
             problem = e
         if cancelled.is_set() and not reader.ended:
@@ -230,6 +232,8 @@ class ServerProvider:
                     deadline.event()
                     if reader.finish_reason and not reader.went_on:
                         deadline.expect_end(AFTER_FINISH_SECONDS)
+                    elif deltas and not reader.ended:
+                        CROWD_OF_PROCESS.rest()
         except ModelTimeout:
             if not reader.finish_reason:
                 raise

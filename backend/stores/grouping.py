@@ -1,13 +1,9 @@
-"""Writes what one run records into its rows and its log: under its lease, numbered, neighbouring deltas as one."""
+"""Writes what runs record into their rows and logs: under their leases, numbered, neighbouring deltas as one."""
 
-import sqlite3
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
-from functools import lru_cache
-from typing import cast
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
 
-from sqlalchemy import Connection, Executable, bindparam, delete, insert, select, update
-from sqlalchemy.exc import DBAPIError, OperationalError
+from sqlalchemy import Connection, delete, insert, select
 
 from ..agent.ports import Tell
 from ..agent.types import Event, RunRecord
@@ -16,42 +12,59 @@ from ..meters import Meters
 from ..models import Base
 from . import rows
 from .batches import Batch
+from .numbering import Asked, add_events, take_numbers
 
 DELTAS = ("text.delta", "reasoning.delta")
 KEPT_MARK = "fallback:"
-SQLITE_FENCE = "UPDATE runs SET last_seq = last_seq + ? WHERE id = ? AND lease_epoch = ? RETURNING last_seq"
-SQLITE_ADD_EVENTS = "INSERT INTO run_events (run_id, seq, type, data) VALUES (?, ?, ?, ?)"
 SETTINGS = Base.metadata.tables["settings"]
 
 
 Told = list[tuple[Tell, list[Event]]]
 
 
-def write_run(connection: Connection, batches: list[Batch]) -> Told:
-    """Write the rows of one run's batches and number their events; `add_events` writes those of all runs at once.
+class _Entry(NamedTuple):
+    """What one run records in a transaction: its batches, each with its events."""
 
-    The fence and the event numbers are one statement.
-    """
+    batches: list[Batch]
+    merged: list[tuple[Batch, list[Event]]]
+    asked: Asked
+
+
+def write_runs(connection: Connection, by_run: Iterable[list[Batch]]) -> Told:
+    """Write the rows and events of each run's batches, under its lease; what of it is to be told after the commit."""
+    entries = [_entry(batches) for batches in by_run if batches]
+    numbers = take_numbers(connection, [entry.asked for entry in entries])
+    told: Told = []
+    for entry in entries:
+        last = numbers.get(entry.asked.run_id)
+        if last is None or any(batch.epoch != entry.asked.epoch for batch in entry.batches):
+            for batch in entry.batches:
+                batch.error = LeaseLost("Another worker has taken this run over.")
+        else:
+            told += _write(connection, entry, last - entry.asked.events)
+    add_events(connection, [event for _, events in told for event in events])
+    return told
+
+
+def _entry(batches: list[Batch]) -> _Entry:
     batches = _newest(batches)
     merged = [(batch, _merge(batch.events)) for batch in _merge_batches(batches)]
-    epoch = batches[0].epoch
     count = sum(len(events) for _, events in merged)
-    last = _take_numbers(connection, batches[0].run_id, epoch, count)
-    if last is None or any(batch.epoch != epoch for batch in batches):
-        for batch in batches:
-            batch.error = LeaseLost("Another worker has taken this run over.")
-        return []
-    seq = last - count
+    return _Entry(batches, merged, Asked(count, batches[0].run_id, batches[0].epoch))
+
+
+def _write(connection: Connection, entry: _Entry, seq: int) -> Told:
+    """Write one run's rows and number its events from `seq` on."""
     placed: rows.Placed = {}
-    records = ((record, batch.blobs.get(i)) for batch, _ in merged for i, record in enumerate(batch.rows))
+    records = ((record, batch.blobs.get(i)) for batch, _ in entry.merged for i, record in enumerate(batch.rows))
     rows.write_all(connection, records, placed)
-    for batch, events in merged:
+    for batch, events in entry.merged:
         for event in events:
             seq += 1
             _number(event, batch.run_id, seq, placed)
-    if marks := [{"key": _mark(batch), "value": ""} for batch in batches if batch.kept_as]:
+    if marks := [{"key": _mark(batch), "value": ""} for batch in entry.batches if batch.kept_as]:
         connection.execute(insert(SETTINGS), marks)
-    return [(batch.tell, events) for batch, events in merged if events]
+    return [(batch.tell, events) for batch, events in entry.merged if events]
 
 
 def count_event(meters: Meters, event: Event) -> None:
@@ -84,19 +97,6 @@ def _mark(batch: Batch) -> str:
     return f"{KEPT_MARK}{batch.kept_as}"
 
 
-def add_events(connection: Connection, told: Told) -> None:
-    """Append numbered events to the logs: one statement for all runs of a transaction."""
-    values = [(event.run_id, event.seq, event.type, event.text) for _, events in told for event in events]
-    if not values:
-        return
-    if (driver := _sqlite(connection)) is not None:
-        with _as_ours():
-            driver.executemany(SQLITE_ADD_EVENTS, values)
-    else:
-        names = ("run_id", "seq", "type", "data")
-        connection.execute(_add_events(), [dict(zip(names, row, strict=True)) for row in values])
-
-
 def not_entered(connection: Connection, batches: list[Batch]) -> list[Batch]:
     """Those entries of a fallback log that are not in the database yet."""
     known = set(connection.scalars(select(SETTINGS.c.key).where(SETTINGS.c.key.in_([_mark(b) for b in batches]))))
@@ -106,52 +106,6 @@ def not_entered(connection: Connection, batches: list[Batch]) -> list[Batch]:
 def forget_marks(connection: Connection) -> None:
     """The fallback log is gone: nobody will ask any more what of it is entered."""
     connection.execute(delete(SETTINGS).where(SETTINGS.c.key.startswith(KEPT_MARK, autoescape=True)))
-
-
-def _take_numbers(connection: Connection, run_id: str, epoch: int, count: int) -> int | None:
-    """The run's last number after so many more events; None if its lease is another's by now."""
-    if (driver := _sqlite(connection)) is None:
-        values = {"run": run_id, "epoch": epoch, "events": count}
-        number: int | None = connection.execute(_fence(), values).scalar()
-        return number
-    with _as_ours():
-        row = driver.execute(SQLITE_FENCE, (count, run_id, epoch)).fetchone()
-    return row[0] if row else None
-
-
-def _sqlite(connection: Connection) -> sqlite3.Connection | None:
-    """The driver's own connection: what is done 20 times a second for each run passes SQLAlchemy by, at a tenth of the cost."""
-    if connection.dialect.name != "sqlite":
-        return None
-    return cast(sqlite3.Connection, connection.connection.driver_connection)
-
-
-@contextmanager
-def _as_ours() -> Iterator[None]:
-    """The driver's errors as SQLAlchemy has them."""
-    try:
-        yield
-    except sqlite3.OperationalError as fault:
-        raise OperationalError("the events of runs", None, fault) from fault
-    except sqlite3.Error as fault:
-        raise DBAPIError("the events of runs", None, fault) from fault
-
-
-@lru_cache
-def _fence() -> Executable:
-    """Prove the lease and take the next event numbers in one statement."""
-    runs = rows.RUNS
-    return (
-        update(runs)
-        .where(runs.c.id == bindparam("run"), runs.c.lease_epoch == bindparam("epoch"))
-        .values(last_seq=runs.c.last_seq + bindparam("events"))
-        .returning(runs.c.last_seq)
-    )
-
-
-@lru_cache
-def _add_events() -> Executable:
-    return insert(Base.metadata.tables["run_events"])
 
 
 def _number(event: Event, run_id: str, seq: int, placed: rows.Placed) -> None:

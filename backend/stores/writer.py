@@ -23,6 +23,9 @@ from .grouping import Told
 log = logging.getLogger(__name__)
 
 PACE_SECONDS = 0.05
+# With more than a hundred runs that stream at once, each is shown less often, so that all are shown in time.
+PACE_SECONDS_PER_RUN = 0.0005
+LONGEST_PACE_SECONDS = 0.1
 RETRY_DELAYS_SECONDS = (0.1, 0.5, 2.0)
 CHECKPOINT_PAGES = 1000
 TRY_AGAIN_SECONDS = 1.0
@@ -113,7 +116,7 @@ class RunWriter:
                 fresh = grouping.not_entered(connection, left)
                 for run_id in dict.fromkeys(batch.run_id for batch in fresh):
                     mine = [batch for batch in fresh if batch.run_id == run_id]
-                    grouping.add_events(connection, grouping.write_run(connection, mine))
+                    grouping.write_runs(connection, [mine])
         path.unlink(missing_ok=True)
         with self._db.write() as session:
             grouping.forget_marks(session.connection())
@@ -123,7 +126,7 @@ class RunWriter:
     def _due(self, batch: Batch) -> float:
         """When a batch must be committed at the latest, if nobody waits for it."""
         last = self._last_deltas.get(batch.run_id, 0.0) if batch.deltas else time.monotonic()
-        return last + PACE_SECONDS
+        return last + min(max(PACE_SECONDS, len(self._last_deltas) * PACE_SECONDS_PER_RUN), LONGEST_PACE_SECONDS)
 
     def _commit_now_if_due(self, batch: Batch) -> bool:
         if time.monotonic() < batch.due:
@@ -241,15 +244,12 @@ class RunWriter:
 
     def _write(self, batches: list[Batch], kept_of: str | None = None) -> Told:
         """One transaction; what waits of the same runs in the fallback log goes first (all of `kept_of`)."""
-        told: Told = []
         by_run: dict[str, list[Batch]] = {kept_of: []} if kept_of else {}
         for batch in batches:
             by_run.setdefault(batch.run_id, []).append(batch)
         connection = self._ready_connection(full=bool(kept_of) or any(b.must_survive_power_loss for b in batches))
         with self._db.transaction(connection):
-            for run_id, mine in by_run.items():
-                told += grouping.write_run(connection, [*self.fallback.of(run_id), *mine])
-            grouping.add_events(connection, told)
+            told = grouping.write_runs(connection, ([*self.fallback.of(run), *mine] for run, mine in by_run.items()))
         if self.fallback:
             for run_id in by_run:
                 self.fallback.settled(run_id)
