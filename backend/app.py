@@ -104,6 +104,7 @@ def build(settings: Settings) -> Instance:
     writer = RunWriter(database, lambda text: blobs.put(text.encode("utf-8")), fallback)
     events, tabs = EventLog(database), TabEvents()
     writer.on_trouble = partial(tabs.publish_to_all, "storage")
+    writer.meters.known["tool"] = lambda name: registry.get(name) is not None
     sandbox.set_requirement(settings.sandbox)
     tool_errors = init_tools(settings.instance / "tools")
     runtime = Runtime(

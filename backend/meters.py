@@ -2,9 +2,10 @@
 
 import threading
 from bisect import bisect_left
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 10.0)
+OTHER = "other"
 
 Labels = tuple[tuple[str, str], ...]
 
@@ -14,12 +15,17 @@ class Meters:
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
+        # By label: whether a value is one of ours. What a model makes up is counted as OTHER, so that the numbers stay few.
+        self.known: dict[str, Callable[[str], bool]] = {}
         self._counts: dict[tuple[str, Labels], float] = {}
         self._times: dict[str, list[int]] = {}
         self._sums: dict[str, float] = {}
 
     def add(self, name: str, amount: float = 1, **labels: str) -> None:
         """Count something; labels tell kinds apart."""
+        for label, is_known in self.known.items():
+            if label in labels and not is_known(labels[label]):
+                labels[label] = OTHER
         key = (name, tuple(labels.items()))
         with self._lock:
             self._counts[key] = self._counts.get(key, 0) + amount

@@ -12,6 +12,7 @@ from ..errors import ToolError, UnknownTool
 from ..ids import iso_now, new_id, utc_now
 from ..models import Run, RunEvent, ToolSetting
 from ..stores import rows
+from ..stores.grouping import count_event
 from .projects import get_project
 from .running import resuming
 from .running.proving import Scene, end_open
@@ -163,6 +164,8 @@ class _Recorder:
                 session.execute(insert(RunEvent), values)
                 session.execute(update(Run).where(Run.id == self._run_id).values(last_seq=last + len(events)))
             self._runtime.events.send_progress(events)
+            for event in events:
+                count_event(self._runtime.meters, event)
 
 
 def _ending(call: JsonObject | None) -> tuple[RunStatus, str]:

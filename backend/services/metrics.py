@@ -11,13 +11,14 @@ from ..models import Run
 from ..stores.retention import used_bytes
 from ..tools.pool import shared_pool
 from .runtime import Runtime
+from .serializers import ACTIVE
 
 CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 # Of the meters, by name: what each counts.
 HELP = {
     "runs_ended": "Runs that ended, by status and reason.",
     "steps": "Steps that were finished.",
-    "tool_calls": "Tool calls that ended, by tool and outcome.",
+    "tool_calls": "Tool calls that ended, by tool and outcome; the tool is other for a name that there is not.",
     "tokens": "Tokens that providers reported, by kind.",
     "lease_takeovers": "Runs that were taken up after another worker had left them.",
     "leases_lost": "Runs that this process had to give up to another worker.",
@@ -47,10 +48,10 @@ def text(runtime: Runtime) -> str:
 
 
 def _gauges(runtime: Runtime) -> dict[str, tuple[str, list[Sample]]]:
-    queue = runtime.readiness().get("queue", {})
-    waiting = runtime.readiness().get("database", {}).get("records_waiting", 0)
+    ready = runtime.readiness()
+    queue, waiting = ready.get("queue", {}), ready.get("database", {}).get("records_waiting", 0)
     return {
-        "runs": ("Runs in the database, by kind and status.", _runs(runtime)),
+        "runs": ("Runs that wait or go on, by kind and status.", _runs(runtime)),
         "queue_waiting": ("Runs that wait for a thread.", [({}, queue.get("waiting", 0))]),
         "queue_running": ("Runs that are executed now.", [({}, queue.get("running", 0))]),
         "queue_threads": ("Threads that execute runs.", [({}, queue.get("threads", 0))]),
@@ -68,7 +69,9 @@ def _gauges(runtime: Runtime) -> dict[str, tuple[str, list[Sample]]]:
 
 
 def _runs(runtime: Runtime) -> list[Sample]:
-    query = select(Run.kind, Run.status, func.count()).group_by(Run.kind, Run.status)
+    """Those that have ended are counted as they end: to count their rows anew would cost more with every run."""
+    active = Run.status.in_(ACTIVE)
+    query = select(Run.kind, Run.status, func.count()).where(active).group_by(Run.kind, Run.status)
     with runtime.db.read() as session:
         return [({"kind": kind, "status": status}, count) for kind, status, count in session.execute(query)]
 
