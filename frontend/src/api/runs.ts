@@ -1,5 +1,5 @@
 import { api, send, urlOf } from './client'
-import type { CancelReceipt, Page, Run, Step } from './types'
+import type { Call, CancelReceipt, Limits, Message, Page, Run, RunDiff, Step, Undone } from './types'
 
 export interface RunFilter {
   project_id?: string

@@ -37,8 +37,11 @@ export interface Project {
   default_model?: string | null
   allowed_tools?: string[] | null
   limits?: Partial<Limits> | null
+  pinned?: boolean
+  archived?: boolean
   created_at: string
   updated_at?: string
+  deleted_at?: string | null
 }
 
 export interface Conversation {
@@ -50,10 +53,32 @@ export interface Conversation {
   temperature?: number | null
   max_tokens?: number | null
   thinking?: boolean | null
+  /** Tools that are switched off here. */
+  tools_off?: string[]
   active_leaf_id: string | null
   active_run_id?: string | null
+  pinned?: boolean
+  archived?: boolean
+  tags?: string[]
+  /** In no list and no search; gone for good a day after its last message. */
+  temporary?: boolean
+  forked_from?: { conversation_id: string; message_id: string } | null
+  /** The beginning of the newest message, in lists. */
+  preview?: string | null
   created_at: string
   updated_at: string
+  deleted_at?: string | null
+}
+
+export interface TagCount {
+  tag: string
+  count: number
+}
+
+/** What came of a file of conversations: those that were made, and those that could not be. */
+export interface ImportReport {
+  items: Conversation[]
+  skipped: { index: number; title: string; code: string; detail: string }[]
 }
 
 export type CallStatus =
@@ -85,7 +110,8 @@ export interface Call {
   finished_at: string | null
 }
 
-export type Block = { type: 'reasoning' | 'text'; text: string } | { type: 'tool_call'; call_id: string }
+/** `seconds`: how long the model thought, where that was long enough to tell. */
+export type Block = { type: 'reasoning' | 'text'; text: string; seconds?: number } | { type: 'tool_call'; call_id: string }
 
 /** A file of the project that belongs to a message; a request names it by its path alone. */
 export interface Attachment {
@@ -172,11 +198,33 @@ export interface Step {
   finished_at: string | null
 }
 
+/** One thing that a cancel found: a call, a helper's run, or the model's answer. */
+export interface ReceiptItem {
+  type: 'tool_call' | 'run' | 'model'
+  id: string
+  name?: string
+  status?: string
+}
 export interface CancelReceipt {
-  stopped: string[]
-  finished: string[]
-  abandoned: string[]
+  stopped: ReceiptItem[]
+  finished: ReceiptItem[]
+  abandoned: ReceiptItem[]
   usage: Usage
+}
+
+/** What a run did to one path, from before it to after it; no `diff` for contents that are no text. */
+export interface RunDiff {
+  path: string
+  new_path: string | null
+  action: string
+  diff: string | null
+  change_ids: string[]
+  call_ids: string[]
+  reverted: boolean
+}
+export interface Undone {
+  undone: { path: string; how: 'restored' | 'merged' | 'removed' | 'created' | 'moved back'; change_ids: string[] }[]
+  conflicts: { path: string; reason: string; change_ids: string[] }[]
 }
 
 export interface FileEntry {
@@ -275,6 +323,7 @@ export interface ModelInfo {
   id: string
   name?: string
   provider?: string
+  provider_id?: string
   context_window?: number
   images?: boolean
   default?: boolean

@@ -1,10 +1,11 @@
 import { useQueryClient } from '@tanstack/vue-query'
 import { computed, inject, provide, ref, shallowRef, watch, type InjectionKey, type Ref } from 'vue'
+import { useI18n } from 'vue-i18n'
 import { useRouter } from 'vue-router'
 import * as conversations from '@/api/conversations'
 import { keys } from '@/api/keys'
 import { ApiError } from '@/api/problem'
-import { cancelRun } from '@/api/runs'
+import { cancelRun, continueRun } from '@/api/runs'
 import { isActive, type CancelReceipt, type Message } from '@/api/types'
 import { chatRows, mergeMessages } from '@/lib/chatRows'
 import type { RunView } from '@/lib/runView'
@@ -19,17 +20,19 @@ import { useRunNotice } from './useRunNotice'
 import { useRunStream } from './useRunStream'
 
 /** One conversation page: its messages, the run that goes on, and all that a person may do. */
-export function createChat(routeId: Ref<string>, projectId: Ref<string | null>, around: Ref<string | null>) {
+export function createChat(routeId: Ref<string>, projectId: Ref<string | null>, around: Ref<string | null>, leaf: Ref<string | null>) {
   const client = useQueryClient()
   const router = useRouter()
   const toasts = useToasts()
   const words = useErrorText()
+  const { t } = useI18n()
   const id = computed(() => (routeId.value === 'new' ? null : routeId.value))
   const conversation = useConversation(id)
-  const messages = useMessages(id, around)
-  const options = useComposerOptions(routeId, conversation.data)
+  const messages = useMessages(id, around, leaf)
+  const options = useComposerOptions(conversation.data)
   const receipt = shallowRef<CancelReceipt | null>(null)
   const stopping = ref(false)
+  const continuing = ref(false)
   const editing = ref<string | null>(null)
 
   // The run just started here is known before the conversation's own record says so; a finished one is not followed again.
@@ -77,17 +80,22 @@ export function createChat(routeId: Ref<string>, projectId: Ref<string | null>, 
     pending.value = []
   })
 
-  /** A page opened in the middle goes back to the end, where the answer will be. */
+  /** A page opened in the middle, or at an older version, goes back to the end, where the answer will be. */
   function toNewest(): void {
-    if (around.value) void router.replace({ query: { ...router.currentRoute.value.query, m: undefined } })
+    if (around.value || leaf.value) void router.replace({ query: { ...router.currentRoute.value.query, m: undefined, v: undefined } })
+  }
+  function forgetEnd(): void {
+    ended.value = null
+    receipt.value = null
   }
 
   function send(message: Outgoing): Promise<void> {
     editing.value = null
-    ended.value = null
-    receipt.value = null
+    forgetEnd()
+    // What is said to an older version goes on from there.
+    const shown = leaf.value && leaf.value !== conversation.data.value?.active_leaf_id && atEnd.value ? shownMessages.value.at(-1)?.id : undefined
     toNewest()
-    return outbox.send(message)
+    return outbox.send({ ...message, parentId: message.parentId === undefined ? shown : message.parentId })
   }
 
   async function attempt(act: () => Promise<unknown>): Promise<void> {
@@ -102,8 +110,8 @@ export function createChat(routeId: Ref<string>, projectId: Ref<string | null>, 
 
   async function regenerate(message: Message): Promise<void> {
     await attempt(async () => {
-      ended.value = null
-      receipt.value = null
+      forgetEnd()
+      toNewest()
       try {
         const { run } = await conversations.regenerate(message.id, { tools: options.sendTools.value, model: options.model.value ?? undefined })
         started.value = run.id
@@ -116,13 +124,28 @@ export function createChat(routeId: Ref<string>, projectId: Ref<string | null>, 
       }
     })
   }
+  /** Shows another version and makes it the active one; the URL leads back to it. */
   const switchBranch = (sibling: string) =>
     attempt(async () => {
       const page = await conversations.listMessages(id.value!, { around: sibling })
-      await conversations.patchConversation(id.value!, { active_leaf_id: page.leaf_id ?? sibling })
-      ended.value = null
+      const to = page.leaf_id ?? sibling
+      await conversations.patchConversation(id.value!, { active_leaf_id: to })
+      forgetEnd()
+      await router.push({ query: { ...router.currentRoute.value.query, m: undefined, v: to } })
       await messages.refresh()
     })
+  /** Takes up the work of a run that reached a limit or was stopped. */
+  async function goOn(endedRun: string): Promise<void> {
+    continuing.value = true
+    await attempt(async () => {
+      const { message, run } = await continueRun(endedRun)
+      forgetEnd()
+      toNewest()
+      if (run) started.value = run.id
+      if (message) messages.add(message)
+    })
+    continuing.value = false
+  }
   async function stop(): Promise<void> {
     const current = runId.value
     if (!current || stopping.value) return
@@ -137,9 +160,19 @@ export function createChat(routeId: Ref<string>, projectId: Ref<string | null>, 
       messages.dropQueued(message.id)
     })
 
+  /** Takes a message away with all that follows it on its branch; for ten seconds it can be had back by a key. */
+  const remove = (message: Message) =>
+    attempt(async () => {
+      await conversations.deleteMessage(message.id)
+      forgetEnd()
+      toNewest()
+      toasts.undoable(t('chat.deleted'), t('common.undo'), () => void attempt(() => conversations.restoreMessage(message.id).then(messages.refresh)))
+      await Promise.all([messages.refresh(), client.invalidateQueries({ queryKey: keys.conversations })])
+    })
+
   return {
-    id, projectId, conversation, messages, options, rows, shownMessages, pending, runId, running, view, ended, receipt, stopping, editing, notice,
-    atEnd, toNewest, send, resend: outbox.resend, discard: outbox.discard, resendEdited, regenerate, switchBranch, stop, editQueued, withdraw,
+    id, projectId, conversation, messages, options, rows, shownMessages, pending, runId, running, view, ended, receipt, stopping, continuing, editing, notice,
+    atEnd, toNewest, send, resend: outbox.resend, discard: outbox.discard, resendEdited, regenerate, switchBranch, goOn, remove, stop, editQueued, withdraw,
   }
 }
 

@@ -1,7 +1,9 @@
 import { computed, inject, provide, ref, watch, type InjectionKey } from 'vue'
+import { useI18n } from 'vue-i18n'
 import { estimateTokens } from '@/lib/tokens'
 import { useConnection } from '@/stores/connection'
 import { useDrafts } from '@/stores/drafts'
+import { useToasts } from '@/stores/toasts'
 import { useChat } from './useChat'
 import { useUploads } from './useUploads'
 
@@ -13,6 +15,8 @@ export function createComposer() {
   const chat = useChat()
   const drafts = useDrafts()
   const connection = useConnection()
+  const toasts = useToasts()
+  const { t } = useI18n()
   const uploads = useUploads(chat.projectId)
   const text = ref('')
   /** Files of the project that were chosen by name, not uploaded now. */
@@ -56,9 +60,16 @@ export function createComposer() {
   const detach = (path: string) => {
     chosen.value = chosen.value.filter((other) => other !== path)
   }
-  /** Takes files from a drop or a paste; a conversation outside any project cannot hold files. */
-  const take = (data: DataTransfer | null) => (chat.projectId.value ? uploads.take(data) : false)
-  return { text, field, chosen, uploads, attachments, empty, blocked, canSend, tokens, send, attach, detach, take }
+  /** Takes files from a drop or a paste; true if there were any. A conversation outside any project cannot hold files, and says so. */
+  function take(data: DataTransfer | null): boolean {
+    if (chat.projectId.value) return uploads.take(data)
+    const has = Boolean(data?.files.length)
+    if (has) toasts.show(t('chat.attachNeedsProject'))
+    return has
+  }
+  /** Tables and formatted text come with a picture of themselves: what is pasted then is the text. */
+  const paste = (data: DataTransfer | null) => !(data?.types.includes('text/html') && data.types.includes('text/plain')) && take(data)
+  return { text, field, chosen, uploads, attachments, empty, blocked, canSend, tokens, send, attach, detach, take, paste }
 }
 
 export type Composer = ReturnType<typeof createComposer>

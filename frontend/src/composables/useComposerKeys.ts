@@ -1,9 +1,10 @@
 import type { Ref } from 'vue'
 import { useChat } from './useChat'
+import { stopFollowing } from './useJump'
 
 const TWICE_MS = 700
 
-/** Up in an empty composer edits the last message; Esc twice stops the run. */
+/** Up in an empty composer edits the last message; Esc stops following the answer, twice it stops the run. */
 export function useComposerKeys(text: Ref<string>) {
   const chat = useChat()
   let escapedAt = 0
@@ -21,6 +22,7 @@ export function useComposerKeys(text: Ref<string>) {
       const twice = Date.now() - escapedAt < TWICE_MS
       escapedAt = Date.now()
       if (twice) void chat.stop()
+      else stopFollowing()
       return twice
     }
     return false

@@ -1,37 +1,31 @@
-import { useQuery } from '@tanstack/vue-query'
-import { computed, ref, watch, type Ref } from 'vue'
+import { useQuery, useQueryClient } from '@tanstack/vue-query'
+import { computed, ref, type Ref } from 'vue'
 import { keys } from '@/api/keys'
 import { listTools } from '@/api/tools'
 import type { Conversation } from '@/api/types'
 import { useConversationActions } from './useConversations'
 
-const KEY = 'nanoclaw.tools-off.'
-
-function storedOff(id: string): string[] {
-  try {
-    return JSON.parse(localStorage.getItem(KEY + id) ?? '[]') as string[]
-  } catch {
-    return []
-  }
-}
-
 export const useTools = () => useQuery({ queryKey: keys.tools, queryFn: listTools, select: (page) => page.items })
 
-/** Model, reasoning and tools of the next message. Model and reasoning are kept by the server, tools by this browser. */
-export function useComposerOptions(routeId: Ref<string>, conversation: Ref<Conversation | undefined>) {
+/** Model, reasoning and tools of the next message: kept by the server with the conversation, so that every device has them. */
+export function useComposerOptions(conversation: Ref<Conversation | undefined>) {
+  const client = useQueryClient()
   const actions = useConversationActions()
   const tools = useTools()
   const draftModel = ref<string | null>(null)
   const draftThinking = ref<boolean | null>(null)
-  const off = ref<string[]>([])
-  watch(
-    routeId,
-    (id) => {
-      off.value = id === 'new' ? off.value : storedOff(id)
+  const draftOff = ref<string[]>([])
+  const off = computed({
+    get: () => (conversation.value ? (conversation.value.tools_off ?? []) : draftOff.value),
+    set: (names) => {
+      draftOff.value = names
+      const known = conversation.value
+      if (!known) return
+      // Shown at once: the next switch builds on this one.
+      client.setQueryData(keys.conversation(known.id), { ...known, tools_off: names })
+      void actions.change(known.id, { tools_off: names })
     },
-    { immediate: true },
-  )
-  watch(off, (names) => routeId.value !== 'new' && localStorage.setItem(KEY + routeId.value, JSON.stringify(names)))
+  })
 
   const model = computed({
     get: () => (conversation.value ? conversation.value.model : draftModel.value),

@@ -4,10 +4,10 @@ import { setJump } from './useJump'
 import { useShortcut } from './useShortcuts'
 
 /** Keys that act on messages: step through them, edit, copy, answer again. */
-export function useMessageKeys(show: (messageId: string, focus?: boolean) => void): void {
+export function useMessageKeys(show: (messageId: string, focus?: boolean) => void, release: () => void): void {
   const chat = useChat()
   const copy = useCopy()
-  setJump(show)
+  setJump(show, release)
 
   const focused = () => {
     const id = document.activeElement?.closest<HTMLElement>('[data-message]')?.dataset.message

@@ -27,7 +27,7 @@ function setup() {
   const component = { template: '' }
   const router = createRouter({ history: createMemoryHistory(), routes: [{ path: '/c/:cid', name: 'conversation-free', component }, { path: '/:rest(.*)', component }] })
   const messages = { add: vi.fn(), refresh: vi.fn() } as unknown as ReturnType<typeof useMessages>
-  const options = { model: ref(null), thinking: ref(null), sendTools: ref(undefined) } as unknown as ReturnType<typeof useComposerOptions>
+  const options = { model: ref(null), thinking: ref(null), off: ref([]), sendTools: ref(undefined) } as unknown as ReturnType<typeof useComposerOptions>
   const app = createApp({ setup: () => ((outbox = useOutbox({ id: ref(null), projectId: ref(null), messages, options, onRun: () => {} })), () => null) })
   app.use(VueQueryPlugin, { queryClient: new QueryClient() }).use(router).mount(document.createElement('div'))
   return outbox

@@ -37,7 +37,7 @@ export function useOutbox({ id, projectId, messages, options, onRun }: Place) {
   let made: { project: string | null; id: Promise<string> } | null = null
 
   async function create(): Promise<string> {
-    const conversation = await createConversation({ project_id: projectId.value, model: options.model.value, thinking: options.thinking.value })
+    const conversation = await createConversation({ project_id: projectId.value, model: options.model.value, thinking: options.thinking.value, tools_off: options.off.value })
     client.setQueryData(keys.conversation(conversation.id), conversation)
     return conversation.id
   }

@@ -3,21 +3,28 @@ import { useRoute, useRouter } from 'vue-router'
 import { usePrefs } from '@/stores/prefs'
 import { useShell } from './useShell'
 
-/** The right panel: the project's files beside the chat. The selected file is in the URL (`?file=`). */
+/** The right panel beside the chat: the project's files, one of them (`?file=` in the URL), or a run (`?run=`). */
 export function usePanel() {
   const route = useRoute()
   const router = useRouter()
   const prefs = usePrefs()
   const { projectId } = useShell()
-  const available = computed(() => Boolean(projectId.value) && Boolean(route.params.cid))
-  const file = computed(() => (typeof route.query.file === 'string' ? route.query.file : null))
+  const asked = (name: string) => computed(() => (typeof route.query[name] === 'string' ? route.query[name] : null))
+  const file = asked('file')
+  const run = asked('run')
+  const available = computed(() => Boolean(route.params.cid) && Boolean(projectId.value || run.value))
 
-  function show(path: string | null): void {
-    const query = { ...route.query }
-    if (path) query.file = path
-    else delete query.file
-    if (path) prefs.panelOpen = true
+  function show(what: { file?: string; run?: string }): void {
+    const query = { ...route.query, file: what.file, run: what.run }
+    if (what.file || what.run) prefs.panelOpen = true
     void router.replace({ query })
   }
-  return { available, projectId, file, open: show, close: () => (prefs.panelOpen = false) }
+  const open = (path: string | null) => show(path ? { file: path } : {})
+  const openRun = (id: string | null) => show(id ? { run: id } : {})
+  /** Outside a project there is nothing but the run to show. */
+  function close(): void {
+    prefs.panelOpen = false
+    if (run.value) show({})
+  }
+  return { available, projectId, file, run, open, openRun, close }
 }

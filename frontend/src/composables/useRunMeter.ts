@@ -28,9 +28,13 @@ export function useRunMeter(runId: Ref<string | null>, view: Ref<RunView | null>
     return start ? Math.max(0, Math.floor((now.value - Date.parse(start)) / 1000)) : 0
   })
   const tokens = computed(() => run.data.value?.usage?.total_tokens ?? 0)
+  /** The limit that is nearly reached, if one is: the one nearer to its end. */
   const near = computed(() => {
     const limit = limits.value
-    return Boolean(limit) && (step.value >= limit!.max_steps * NEAR_LIMIT || elapsed.value >= limit!.run_timeout_seconds * NEAR_LIMIT)
+    if (!limit) return null
+    const shares = { steps: step.value / limit.max_steps, time: elapsed.value / limit.run_timeout_seconds }
+    const nearer = shares.steps >= shares.time ? 'steps' : 'time'
+    return shares[nearer] >= NEAR_LIMIT ? nearer : null
   })
   return { limits, status, step, elapsed, tokens, near }
 }

@@ -2,6 +2,7 @@ import { computed, ref, watch, type Ref } from 'vue'
 import type { Tool } from '@/api/types'
 import { bestMatches } from '@/lib/match'
 import { replaceTrigger, triggerAt } from '@/lib/suggest'
+import { useFileNames } from './useFileNames'
 import { useFolder } from './useFiles'
 import { useToolWords } from './useToolWords'
 
@@ -27,6 +28,9 @@ export function useSuggestions(text: Ref<string>, field: Ref<HTMLTextAreaElement
   const folder = computed(() => (trigger.value?.kind === 'file' ? trigger.value.query.split('/').slice(0, -1).join('/') : ''))
   const wantsFiles = computed(() => (trigger.value?.kind === 'file' ? projectId.value : null))
   const files = useFolder(wantsFiles, folder)
+  const names = useFileNames(wantsFiles)
+  /** Of the whole project, and of the folder that is typed, however big the project is. */
+  const known = computed(() => [...new Map([...files.items.value, ...names.entries.value].map((file) => [file.path, file])).values()])
 
   const items = computed<Suggestion[]>(() => {
     const asked = trigger.value
@@ -36,11 +40,12 @@ export function useSuggestions(text: Ref<string>, field: Ref<HTMLTextAreaElement
       if (tools.value.some((tool) => tool.name === asked.query)) return []
       return bestMatches(tools.value, asked.query, (tool) => `${tool.name} ${toolName(tool.name)}`, MOST).map((tool) => ({ id: tool.name, label: `/${tool.name}`, detail: about(tool), folder: false, insert: `/${tool.name} ` }))
     }
-    const name = asked.query.split('/').at(-1) ?? ''
-    return bestMatches(files.items.value, name, (file) => file.name, MOST).map((file) => ({
+    return bestMatches(known.value, asked.query, (file) => `${file.name} ${file.path}`, MOST).map((file) => ({
       id: file.path, label: file.path, detail: '', folder: file.type === 'dir', insert: file.type === 'dir' ? `@${file.path}/` : `@${file.path} `,
     }))
   })
+  /** Files are asked for where there are none. */
+  const needsProject = computed(() => trigger.value?.kind === 'file' && !projectId.value && !dismissed.value && !trigger.value.query)
   const open = computed(() => items.value.length > 0)
   watch(trigger, (now, before) => {
     if (now?.start !== before?.start || now?.query !== before?.query) active.value = 0
@@ -70,5 +75,5 @@ export function useSuggestions(text: Ref<string>, field: Ref<HTMLTextAreaElement
     event.stopPropagation()
     return true
   }
-  return { items, active, open, choose, onKey, look }
+  return { items, active, open, needsProject, choose, onKey, look }
 }

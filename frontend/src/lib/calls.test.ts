@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { failedCall, makeCall } from '@/mocks/calls'
-import { callLine, callResult, callState, groupParts, summarise, timeline } from './calls'
+import { callLine, callResult, callState, changedFiles, groupParts, queuePlaces, summarise, timeline, twinNumber } from './calls'
 
 describe('tool calls', () => {
   it('have one of eleven states, so that a reused result never looks like work', () => {
@@ -36,5 +36,24 @@ describe('tool calls', () => {
     expect(summarise(calls)).toMatchObject({ count: 2, failed: 0, seconds: 4, live: false })
     expect(timeline(calls)?.map(({ from, width }) => [from, width])).toEqual([[0, 1], [0.25, 0.5]])
     expect(timeline([calls[0]!, makeCall('c', {}, 0, { started_at: at(5), finished_at: at(6) })])).toBeNull()
+  })
+})
+
+describe('neighbouring calls', () => {
+  it('know which of them a repeated one repeats, and who waits where', () => {
+    const calls = [makeCall('a', {}, 0, { id: 'x' }), makeCall('a', {}, 0, { id: 'y', skipped: true, duplicate_of: 'x' }), makeCall('b', {}, 0, { id: 'z', status: 'pending' })]
+    expect(calls.map((call) => twinNumber(call, calls))).toEqual([null, 1, null])
+    expect([...queuePlaces(calls)]).toEqual([['z', 1]])
+  })
+
+  it('share a time line while one of them still runs', () => {
+    const at = (second: number) => new Date(Date.UTC(2026, 0, 1, 0, 0, second)).toISOString()
+    const calls = [makeCall('a', {}, 0, { started_at: at(0), finished_at: at(2) }), makeCall('b', {}, 0, { started_at: at(1), finished_at: null, status: 'executing' })]
+    expect(timeline(calls, Date.parse(at(4)))?.map(({ from, width }) => [from, width])).toEqual([[0, 0.5], [0.25, 0.75]])
+  })
+
+  it('count each file that they changed once', () => {
+    const calls = [makeCall('file_write', { path: 'a' }, 0), makeCall('file_edit', { path: 'a' }, 1), makeCall('file_delete', { path: 'b' }, 1), makeCall('file_read', { path: 'c' }, 1), failedCall('file_write', { path: 'd' }, 1, 'error', 'file_error', 'No.', false)]
+    expect(changedFiles(calls)).toBe(2)
   })
 })

@@ -70,10 +70,10 @@ export function callSeconds(call: Call): number | null {
   return typeof call.execution_time === 'number' && !isLive(callState(call)) ? call.execution_time : null
 }
 
-export type Part = { kind: 'text' | 'reasoning'; key: string; text: string; step?: number } | { kind: 'calls'; key: string; calls: Call[] }
+export type Part = { kind: 'text' | 'reasoning'; key: string; text: string; step?: number; seconds?: number } | { kind: 'calls'; key: string; calls: Call[] }
 
 /** Neighbouring calls become one part, so that they can fold together. */
-export function groupParts(blocks: { key: string; type: string; text?: string; callId?: string; step?: number }[], calls: (id: string) => Call | undefined): Part[] {
+export function groupParts(blocks: { key: string; type: string; text?: string; callId?: string; step?: number; seconds?: number }[], calls: (id: string) => Call | undefined): Part[] {
   const parts: Part[] = []
   for (const block of blocks) {
     if (block.type === 'tool_call') {
@@ -82,7 +82,7 @@ export function groupParts(blocks: { key: string; type: string; text?: string; c
       const last = parts.at(-1)
       if (last?.kind === 'calls') last.calls.push(call)
       else parts.push({ kind: 'calls', key: block.key, calls: [call] })
-    } else if (block.text?.trim()) parts.push({ kind: block.type as 'text' | 'reasoning', key: block.key, text: block.text, step: block.step })
+    } else if (block.text?.trim()) parts.push({ kind: block.type as 'text' | 'reasoning', key: block.key, text: block.text, step: block.step, seconds: block.seconds })
   }
   return parts
 }
@@ -103,13 +103,34 @@ export function summarise(calls: Call[]): CallSummary {
   return { count: calls.length, failed: calls.filter((call) => isBad(callState(call))).length, seconds: wall > 0 ? wall : sum, live: calls.some((call) => isLive(callState(call))) }
 }
 
-/** Batches of one step that ran side by side, as fractions of the whole time: for the mini timeline. */
-export function timeline(calls: Call[]): { id: string; from: number; width: number }[] | null {
-  const spans = calls.map((call) => ({ id: call.id, start: Date.parse(call.started_at ?? ''), end: Date.parse(call.finished_at ?? '') }))
+/** Calls that ran, or run, side by side, as fractions of the whole time: for the bracket and its mini timeline. */
+export function timeline(calls: Call[], now = Date.now()): { id: string; from: number; width: number }[] | null {
+  const end = (call: Call) => (isLive(callState(call)) ? now : Date.parse(call.finished_at ?? ''))
+  const spans = calls.map((call) => ({ id: call.id, start: Date.parse(call.started_at ?? ''), end: end(call) }))
   if (spans.length < 2 || spans.some((span) => !Number.isFinite(span.start) || !Number.isFinite(span.end))) return null
   const begin = Math.min(...spans.map((span) => span.start))
   const total = Math.max(...spans.map((span) => span.end)) - begin
   const overlap = spans.some((a) => spans.some((b) => a.id !== b.id && a.start < b.end && b.start < a.end))
   if (!overlap || total < 50) return null
-  return spans.map((span) => ({ id: span.id, from: (span.start - begin) / total, width: Math.max(0.02, (span.end - span.start) / total) }))
+  return spans.map((span) => ({ id: span.id, from: Math.min(0.98, (span.start - begin) / total), width: Math.max(0.02, (span.end - span.start) / total) }))
+}
+
+/** Which of its neighbours a call repeats, counted from one; null where that call is not among them. */
+export function twinNumber(call: Call, calls: Call[]): number | null {
+  const at = calls.findIndex((other) => other.id === call.duplicate_of)
+  return at < 0 ? null : at + 1
+}
+
+/** Places in the queue of those that wait, counted from one. */
+export const queuePlaces = (calls: Call[]): Map<string, number> => new Map(calls.filter((call) => call.status === 'pending').map((call, index) => [call.id, index + 1]))
+
+const WRITING: ReadonlySet<string> = new Set(['file_write', 'file_edit', 'file_delete', 'file_move', 'file_mkdir'])
+/** How many paths these calls changed, so that a person can look at them and take them back. */
+export function changedFiles(calls: Call[]): number {
+  const paths = new Set<string>()
+  for (const call of calls) {
+    if (call.success !== true || call.skipped || call.cached) continue
+    if (WRITING.has(call.function.name)) paths.add(String(callArguments(call).path ?? call.id))
+  }
+  return paths.size
 }

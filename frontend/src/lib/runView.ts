@@ -29,6 +29,8 @@ export type LiveBlock = TextBlock | CallBlock
 export interface Notice {
   code: string
   detail: string
+  /** The message that a long conversation now begins with for the model. */
+  first?: string
 }
 
 export interface RunView {
@@ -121,7 +123,7 @@ function applyOther(view: RunView, type: string, data: Record<string, unknown>):
     case 'child.finished':
       return applyChild(view, data)
     case 'run.notice':
-      return { ...view, notices: [...view.notices, { code: String(data.code), detail: String(data.detail ?? '') }] }
+      return { ...view, notices: [...view.notices, { code: String(data.code), detail: String(data.detail ?? ''), ...(typeof data.first === 'string' ? { first: data.first } : {}) }] }
     case 'run.resumed':
       return { ...view, status: 'running', resumedAtStep: stepOf(data.step) }
     case 'approval.required':

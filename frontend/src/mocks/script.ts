@@ -39,7 +39,7 @@ export function follow(runId: string, after: number, onEvent: (event: MockEvent)
 
 export function cancelScript(runId: string): CancelReceipt {
   cancelled.add(runId)
-  return { stopped: ['model'], finished: [], abandoned: [], usage: { prompt_tokens: 900, completion_tokens: 100, total_tokens: 1000 } }
+  return { stopped: [{ type: 'model', id: runId, name: 'demo' }], finished: [], abandoned: [], usage: { prompt_tokens: 900, completion_tokens: 100, total_tokens: 1000 } }
 }
 
 async function say(run: Run, type: 'text' | 'reasoning', step: number, text: string, blocks: Message['blocks']): Promise<string> {

@@ -16,7 +16,7 @@ const write = lazy(() => import('./FileWriteView.vue'))
 
 const VIEWERS: Record<string, Component> = {
   web_search: lazy(() => import('./SearchView.vue')), fetch_page: page, crawl_batch: lazy(() => import('./CrawlView.vue')), calculator: lazy(() => import('./CalculatorView.vue')),
-  execute_python: lazy(() => import('./PythonView.vue')), file_read: read, file_write: write, file_edit: write, file_list: lazy(() => import('./FileListView.vue')), file_delete: file, file_move: file, file_mkdir: file,
+  execute_python: lazy(() => import('./PythonView.vue')), file_read: read, file_write: write, file_edit: write, file_search: lazy(() => import('./FileSearchView.vue')), file_list: lazy(() => import('./FileListView.vue')), file_delete: file, file_move: file, file_mkdir: file,
   file_exists: file, get_weather: lazy(() => import('./WeatherView.vue')), json_process: beforeAfter, text_process: beforeAfter, multi_agent: lazy(() => import('./AgentsView.vue')),
 }
 export const viewerOf = (tool: string): Component | null => VIEWERS[tool] ?? null
