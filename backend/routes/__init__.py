@@ -20,13 +20,14 @@ from . import (
     security,
     tasks,
     tools,
+    transfer,
 )
 from .http import EXTENSION
 from .state import EXTENSION as WEB_STATE
 from .state import THREADS_FOR_OTHERS, StreamSlots, WebState
 
 BLUEPRINTS = (
-    health.bp, docs.bp, auth.bp, projects.bp, files.bp, conversations.bp, messages.bp, search.bp,
+    health.bp, docs.bp, auth.bp, projects.bp, files.bp, conversations.bp, transfer.bp, messages.bp, search.bp,
     runs.bp, aftermath.bp, tasks.bp, tools.bp, models.bp, metrics.bp, pages.bp,
 )  # fmt: skip
 

@@ -11,6 +11,9 @@ from .security import DOWNLOAD_POLICY
 
 # Fewer digits than Python refuses to read, more than any file has bytes.
 ONE_RANGE = re.compile(r"bytes=(?P<first>[0-9]{1,30})-(?P<last>[0-9]{0,30})|bytes=-(?P<tail>[0-9]{1,30})")
+# Characters that systems refuse, that separate folders, or that turn the direction of what is read.
+NOT_IN_NAMES = re.compile(r'[\x00-\x1f\x7f-\x9f/\\:*?"<>|\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]+')
+MAX_NAME_CHARS = 80
 
 
 def attachment(response: Response, name: str, size: int) -> Response:
@@ -43,3 +46,9 @@ def disposition(name: str) -> str:
     """Content-Disposition of a download whose name may hold anything (RFC 6266): exact for browsers, plain for the rest."""
     plain = re.sub(r"[^ !#-\[\]-~]", "_", name)
     return f"attachment; filename=\"{plain}\"; filename*=UTF-8''{quote(name, safe='')}"
+
+
+def file_name(title: str, instead: str, ending: str) -> str:
+    """A file's name made from any title: one that every system takes, with nothing in it that leads elsewhere or deceives."""
+    plain = NOT_IN_NAMES.sub("_", " ".join(title.split()))[:MAX_NAME_CHARS].strip("._ ")
+    return f"{plain or instead}.{ending}"

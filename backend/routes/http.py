@@ -26,14 +26,14 @@ View = Callable[..., ResponseReturnValue]
 class Operation:
     """What the documentation and the checks must know of one view.
 
-    `returns` maps a status to a model of the JSON, to a media type, or to None for an empty answer.
+    `returns` maps a status to a model of the JSON, to a media type or several, or to None for an empty answer.
     """
 
     summary: str
     query: type[BaseModel] | None = None
     body: type[BaseModel] | None = None
     raw_body: str | None = None
-    returns: Mapping[int, type[BaseModel] | str | None] = field(default_factory=dict)
+    returns: Mapping[int, type[BaseModel] | str | tuple[str, ...] | None] = field(default_factory=dict)
     errors: tuple[int, ...] = ()
     public: bool = False
     admin: bool = False

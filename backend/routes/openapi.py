@@ -128,8 +128,9 @@ def _answers(spec: Operation) -> JsonObject:
     answers: JsonObject = {}
     for status, content in spec.returns.items():
         answer: JsonObject = {"description": HTTPStatus(status).phrase}
-        if isinstance(content, str):
-            answer["content"] = {content: {"schema": _raw(content)}}
+        if isinstance(content, str | tuple):
+            kinds = (content,) if isinstance(content, str) else content
+            answer["content"] = {kind: {"schema": _raw(kind)} for kind in kinds}
         elif content is not None:
             answer["content"] = {"application/json": {"schema": _ref(content)}}
         answers[str(status)] = answer

@@ -18,15 +18,16 @@ from ..errors import Conflict
 from ..ids import new_id, utc_now
 from ..models import Conversation, Message, Run, Step, ToolCall
 from ..stores import retention, search_index
+from ..stores.gentle import Gentle
 from . import tags
-from .conversations import conversation_json, index_title
+from .conversations import index_title
 from .projects import RESTORE_DAYS
 from .runtime import Runtime
 from .serializers import COPY
 
 OUT_OF_SIGHT = timedelta(days=RESTORE_DAYS, minutes=1)
-PART_MESSAGES = 100
-PART_CHARS = 2_000_000
+PART_MESSAGES = 50
+PART_CHARS = 100_000
 
 
 @dataclass(slots=True)
@@ -69,7 +70,7 @@ class Draft:
             self.last_position += 1
             self.leaf_id = message["id"]
             message |= {"conversation_id": self.id, "position": self.last_position}
-        with self.runtime.db.write() as session:
+        with Gentle(self.runtime.db).write() as session:
             for table, values in (
                 (Run, rows.runs),
                 (Step, rows.steps),
@@ -78,24 +79,15 @@ class Draft:
             ):
                 if values:
                     session.execute(insert(table), [_given(value) for value in values])
-            self._index(session, rows.messages)
+            words = ((message["id"], message["content"]) for message in rows.messages)
+            search_index.add_messages(session.connection(), self.id, self.values.get("project_id"), words)
 
-    def _index(self, session: Session, messages: Sequence[JsonObject]) -> None:
-        project_id = self.values.get("project_id")
-        for message in messages:
-            search_index.add_message(session.connection(), message["id"], self.id, project_id, message["content"])
-
-    def show(self, session: Session) -> JsonObject:
-        """Let the conversation be seen, with its last message as the leaf unless another was chosen; CONVERSATION.
-
-        Raises Conflict if it is gone.
-        """
+    def show(self, session: Session) -> None:
+        """Let the conversation be seen, with `leaf_id` as its active leaf. Raises Conflict if it is gone."""
         shown = {"deleted_at": None, "active_leaf_id": self.leaf_id, "last_position": self.last_position}
         here = Conversation.id == self.id, Conversation.deleted_at.is_not(None)
         if not session.execute(update(Conversation).where(*here).values(shown)).rowcount:  # type: ignore[attr-defined]
             raise Conflict("The conversation that was made is gone; try again.")
-        its_tags = tags.of(session, [self.id]).get(self.id, [])
-        return conversation_json(session.get_one(Conversation, self.id), None, its_tags)
 
 
 @contextmanager

@@ -1,6 +1,7 @@
 """The full-text index: what is put into it, in the transaction that writes the thing itself."""
 
 import hashlib
+from collections.abc import Iterable
 
 from sqlalchemy import Connection, text
 
@@ -28,6 +29,20 @@ def add_message(
 ) -> None:
     """Index a new message; cheaper than `put`, since a new object has nothing to replace."""
     _insert(connection, "message", message_id, words, conversation_id, project_id)
+
+
+def add_messages(
+    connection: Connection, conversation_id: str, project_id: str | None, messages: Iterable[tuple[str, str]]
+) -> None:
+    """Index many new messages of one conversation, each `(id, words)`, with one statement."""
+    place: dict[str, str | None] = {"kind": "message", "conversation_id": conversation_id, "project_id": project_id}
+    rows = [
+        {**place, "number": _number("message", message_id), "object_id": message_id, "text": words}
+        for message_id, words in messages
+        if words.strip()
+    ]
+    if rows:
+        connection.execute(SQLITE_INSERT if connection.dialect.name == "sqlite" else INSERT, rows)
 
 
 def remove(connection: Connection, kind: str, object_id: str) -> None:

@@ -155,6 +155,7 @@ def test_a_run_that_was_cut_short_is_continued_in_the_fork(talking: Talk) -> Non
     assert len(talking.path(conversation)) == len(path)
 
 
+@pytest.mark.timeout(400)  # on a busy machine
 def test_ten_thousand_messages_are_forked_in_small_transactions(
     runtime: Runtime, owner: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
