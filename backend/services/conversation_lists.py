@@ -1,16 +1,16 @@
 """Lists of conversations: filtered, sorted, a page at a time, and the tags that are in use."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any, Literal
 
 from sqlalchemy import ColumnElement, Select, func, select, tuple_
-from sqlalchemy.orm import aliased
+from sqlalchemy.orm import Session, aliased
 
 from ..agent.types import JsonObject
 from ..ids import utc_now
-from ..models import Conversation, ConversationTag, Project
+from ..models import Conversation, ConversationTag, Message, Project
 from . import tags
 from .conversations import active_runs, summary_json
 from .paging import Page, decode_cursor, encode_cursor, list_json, newest_first
@@ -20,6 +20,7 @@ from .search import has_all
 
 Sort = Literal["updated", "created", "title"]
 MAX_WORDS = 10
+PREVIEW_CHARS = 160
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,8 +47,21 @@ def list_conversations(
     with runtime.db.read() as session:
         rows = session.scalars(order(_which(user_id, wanted), page)).all()
         ids = [row.id for row in rows]
-        active, tagged = active_runs(session, ids), tags.of(session, ids)
-    return list_json(rows, page, lambda c: summary_json(c, active.get(c.id), tagged.get(c.id, [])), cursor_of)
+        active, tagged, words = active_runs(session, ids), tags.of(session, ids), _previews(session, rows)
+
+    def shown(row: Conversation) -> JsonObject:
+        summary = summary_json(row, active.get(row.id), tagged.get(row.id, []))
+        return {**summary, "preview": words.get(row.active_leaf_id or "")}
+
+    return list_json(rows, page, shown, cursor_of)
+
+
+def _previews(session: Session, rows: Sequence[Conversation]) -> dict[str, str]:
+    """The beginning of each conversation's last message, by the message's id; without those that have no words."""
+    leaves = [row.active_leaf_id for row in rows if row.active_leaf_id]
+    beginning = func.substr(Message.content, 1, 2 * PREVIEW_CHARS)
+    found = session.execute(select(Message.id, beginning).where(Message.id.in_(leaves)))
+    return {key: line for key, text in found if (line := " ".join(text.split())[:PREVIEW_CHARS])}
 
 
 def list_tags(runtime: Runtime, user_id: str, project_id: str | None = None) -> JsonObject:

@@ -22,7 +22,16 @@ def test_a_new_conversation_is_in_no_order_yet(api: Api) -> None:
     kept = {name: made[name] for name in ("pinned", "archived", "tags", "temporary", "forked_from")}
     assert kept == {"pinned": False, "archived": False, "tags": [], "temporary": False, "forked_from": None}
     [listed] = ok(api.get("/api/conversations"))["items"]
+    assert listed.pop("preview") is None
     assert listed.items() <= made.items()
+
+
+def test_a_list_tells_how_the_last_message_begins(api: Api) -> None:
+    where = api.conversation()
+    api.say(where, "first line\n\n  second   line " + "x" * 500)
+    [listed] = ok(api.get("/api/conversations"))["items"]
+    assert listed["preview"].startswith("first line second line xxx")
+    assert len(listed["preview"]) == 160
 
 
 def test_pinned_and_archived_are_patched_and_filtered_without_a_change_of_order(api: Api) -> None:

@@ -124,7 +124,7 @@ class ForkedFrom(Answer):
 
 
 class ConversationSummary(Answer):
-    """A conversation as lists show it."""
+    """A conversation as lists show it; `preview` is there in lists only: how its last message begins."""
 
     id: str
     title: str
@@ -137,6 +137,7 @@ class ConversationSummary(Answer):
     tags: list[str]
     temporary: bool
     forked_from: ForkedFrom | None
+    preview: str | None = None
     created_at: str
     updated_at: str
     deleted_at: str | None
