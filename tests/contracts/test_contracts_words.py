@@ -1,6 +1,7 @@
-"""The web app has words in both languages for what the built-in tools are and take."""
+"""The web app has words in both languages for what the built-in tools are and take, and names every licence."""
 
 import json
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -9,7 +10,8 @@ import pytest
 
 from backend.tools import builtin_names, init_tools, registry
 
-WORDS = Path(__file__).resolve().parents[2] / "frontend" / "src" / "i18n"
+ROOT = Path(__file__).resolve().parents[2]
+WORDS = ROOT / "frontend" / "src" / "i18n"
 
 
 def words(language: str, name: str) -> dict[str, Any]:
@@ -38,3 +40,13 @@ def test_every_parameter_of_a_built_in_tool_has_words(language: str) -> None:
 def test_every_built_in_tool_has_a_title_and_a_sentence(language: str) -> None:
     told = words(language, "builtin")
     assert [name for name in builtin_names() if not (told.get(f"title_{name}") and told.get(f"about_{name}"))] == []
+
+
+def test_every_dependency_stands_among_the_licences() -> None:
+    source = (WORDS.parent / "lib" / "licences.ts").read_text(encoding="utf-8")
+    told = {
+        name for names in re.findall(r"names: \[(.*?)\]", source, re.DOTALL) for name in re.findall(r"'([^']+)'", names)
+    }
+    package = json.loads((ROOT / "frontend" / "package.json").read_text(encoding="utf-8"))
+    pinned = re.findall(r"^([\w.-]+)==", (ROOT / "requirements.txt").read_text(encoding="utf-8"), re.MULTILINE)
+    assert told == {*package["dependencies"], *pinned}

@@ -39,6 +39,8 @@ export const moveFile = (projectId: string, path: string, newPath: string) =>
 export const makeFolder = (projectId: string, path: string) => api.post<FileEntry>(`${base(projectId)}/directories`, { path })
 export const listChanges = (projectId: string, query: { path?: string; run_id?: string; cursor?: string; limit?: number }) =>
   api.get<Page<FileChange>>(`${base(projectId)}/changes`, query)
+/** For each file that is gone and can come back the change that deleted it. */
+export const listDeleted = (projectId: string, cursor?: string) => api.get<Page<FileChange>>(`${base(projectId)}/changes`, { deleted: true, cursor })
 export const revertChange = (projectId: string, id: string) => api.post<FileChange>(`${base(projectId)}/changes/${id}/revert`)
 /** One change with its unified diff; null for contents that are no text, or too large. */
 export const getChange = (projectId: string, id: string) => api.get<FileChange & { diff: string | null }>(`${base(projectId)}/changes/${id}`)

@@ -5,7 +5,7 @@ import { useRouter, type RouteLocationRaw } from 'vue-router'
 import { keys } from '@/api/keys'
 import { searchAll } from '@/api/search'
 import { bestMatches, score } from '@/lib/match'
-import { comboLabel, SHORTCUTS } from '@/lib/keymap'
+import { labelOf, SHORTCUTS } from '@/lib/keymap'
 import { conversationLink, newConversationLink } from '@/router/links'
 import { IconChat, IconExternal, IconFolder, IconPlay, IconSearch } from '@/ui/icons'
 import { useConversationList } from './useConversations'
@@ -51,7 +51,7 @@ export function useCommands(text: Ref<string>, close: () => void) {
   }
   const actions = computed<Command[]>(() =>
     SHORTCUTS.filter((shortcut) => !shortcut.hidden && shortcut.id !== 'palette' && hasShortcut(shortcut.id)).map((shortcut) => ({
-      id: `act:${shortcut.id}`, label: t(`keys.${shortcut.id}`), icon: IconPlay, hint: comboLabel(shortcut.combos[0]!),
+      id: `act:${shortcut.id}`, label: t(`keys.${shortcut.id}`), icon: IconPlay, hint: labelOf(shortcut.id) || undefined,
       run: () => {
         close()
         requestAnimationFrame(() => runShortcut(shortcut.id))

@@ -19,6 +19,7 @@ export function createFilesPage() {
   const folder = computed(() => (file.value ? folderOf(file.value) : text('path')))
   const tab = computed<FileTab>(() => (['edit', 'history'].includes(text('tab')) ? (text('tab') as FileTab) : 'preview'))
   const search = computed(() => text('q'))
+  const deleted = computed(() => text('view') === 'deleted' && !file.value)
   const line = computed(() => Number(text('line')) || null)
   const uploads = useUploads(projectId, { ask: true })
   const actions = useFileActions(projectId)
@@ -26,6 +27,7 @@ export function createFilesPage() {
 
   const go = (query: Record<string, string>) => router.push({ name: 'files', params: { id: projectId.value }, query })
   const openFolder = (path: string) => go(path ? { path } : {})
+  const openDeleted = () => go({ view: 'deleted' })
   const openFile = (path: string, more: { tab?: FileTab; line?: string } = {}) => go({ file: path, ...more })
   const open = (entry: Pick<FileEntry, 'path' | 'type'>) => (entry.type === 'dir' ? openFolder(entry.path) : openFile(entry.path))
   const setTab = (next: FileTab) => openFile(file.value!, next === 'preview' ? {} : { tab: next })
@@ -52,7 +54,7 @@ export function createFilesPage() {
     naming.value = null
     return true
   }
-  return { projectId, folder, file, tab, search, line, uploads, actions, naming, openFolder, openFile, open, setTab, find, remove, finishNaming }
+  return { projectId, folder, file, tab, search, line, deleted, openDeleted, uploads, actions, naming, openFolder, openFile, open, setTab, find, remove, finishNaming }
 }
 
 export type FilesPage = ReturnType<typeof createFilesPage>

@@ -1,5 +1,5 @@
-import { onBeforeUnmount, onMounted } from 'vue'
-import { comboOf, createMatcher, isTyping, type ShortcutId } from '@/lib/keymap'
+import { onBeforeUnmount, onMounted, watch } from 'vue'
+import { comboOf, createMatcher, isTyping, setBindings, type ShortcutId } from '@/lib/keymap'
 import { usePrefs } from '@/stores/prefs'
 
 /** A handler may return false: "not mine now"; the next older handler is asked, then the browser acts. */
@@ -23,6 +23,7 @@ export function useShortcut(id: ShortcutId, handler: Handler): void {
 export function useShortcutListener(): void {
   const prefs = usePrefs()
   const match = createMatcher()
+  watch(() => prefs.keys, setBindings, { immediate: true })
   function onKey(event: KeyboardEvent): void {
     if (event.defaultPrevented) return
     const id = match(comboOf(event), { typing: isTyping(event.target), singleKeys: prefs.singleKeys })

@@ -1,4 +1,6 @@
-/** The keyboard map: which keys mean what. Pure, so that it can be tested and listed in the help. */
+import { shallowRef } from 'vue'
+
+/** The keyboard map: which keys mean what, with what a person has chosen instead. */
 
 export type ShortcutId =
   | 'palette' | 'newConversation' | 'sidebar' | 'panel' | 'help' | 'focusComposer' | 'find' | 'panes' | 'panesBack'
@@ -38,7 +40,13 @@ export const SHORTCUTS: Shortcut[] = [
   { id: 'goTools', combos: ['g t'], group: 'go' },
 ]
 
-const SEQUENCE_MS = 1_200
+/** Own keys for some of them; an empty list switches one off. */
+export type Bindings = Partial<Record<ShortcutId, string[]>>
+const own = shallowRef<Bindings>({})
+export const setBindings = (bindings: Bindings): void => void (own.value = bindings)
+export const shortcuts = (): Shortcut[] => SHORTCUTS.map((shortcut) => ({ ...shortcut, combos: own.value[shortcut.id] ?? shortcut.combos }))
+
+export const SEQUENCE_MS = 1_200
 
 export const isMac = (): boolean => /Mac|iPhone|iPad/.test(navigator.platform)
 
@@ -72,9 +80,10 @@ export function createMatcher(now: () => number = Date.now) {
     pending = ''
     const blocked = isSingle(combo) && (options.typing || !options.singleKeys)
     if (blocked) return null
-    const find = (wanted: string) => SHORTCUTS.find((shortcut) => shortcut.combos.includes(wanted))?.id ?? null
+    const known = shortcuts()
+    const find = (wanted: string) => known.find((shortcut) => shortcut.combos.includes(wanted))?.id ?? null
     const found = (sequence && find(sequence)) || find(combo)
-    if (!found && SHORTCUTS.some((shortcut) => shortcut.combos.some((known) => known.startsWith(`${combo} `)))) {
+    if (!found && known.some((shortcut) => shortcut.combos.some((other) => other.startsWith(`${combo} `)))) {
       pending = combo
       pendingAt = now()
     }
@@ -93,4 +102,4 @@ export function comboLabel(combo: string, mac = isMac()): string {
   return combo.split(' ').map((press) => press.split('+').map(part).join(mac ? '' : '+')).join(' ')
 }
 
-export const labelOf = (id: ShortcutId): string => comboLabel(SHORTCUTS.find((shortcut) => shortcut.id === id)?.combos[0] ?? '')
+export const labelOf = (id: ShortcutId): string => comboLabel(shortcuts().find((shortcut) => shortcut.id === id)?.combos[0] ?? '')

@@ -1,5 +1,6 @@
 import { defineStore } from 'pinia'
 import { reactive, toRefs, watch } from 'vue'
+import type { Bindings } from '@/lib/keymap'
 
 export type Locale = 'en' | 'zh-CN'
 
@@ -11,6 +12,8 @@ export interface Prefs {
   motion: 'system' | 'reduced'
   sendKey: 'enter' | 'mod-enter'
   singleKeys: boolean
+  /** Own keys for shortcuts. */
+  keys: Bindings
   sidebarOpen: boolean
   sidebarWidth: number
   panelOpen: boolean

@@ -16,10 +16,11 @@ function changesOf(projectId: string, path: string | null): FileChange[] {
   }
   return made.get(projectId)!.filter((change) => !path || change.path === path)
 }
-const find = (projectId: string, id: string) => changesOf(projectId, null).find((change) => change.id === id)
+const gone: FileChange[] = ['drafts/old-plan.md', 'notes.txt'].map((path, ago) => ({ id: newId('chg'), path, new_path: null, action: 'delete', before_hash: 'h1', after_hash: null, before_size: 900, after_size: null, run_id: ago ? 'run_demo' : null, user_id: 'u1', reverted_at: null, created_at: now() }))
+const find = (projectId: string, id: string) => [...changesOf(projectId, null), ...gone].find((change) => change.id === id)
 
 export const changeHandlers: Handlers = {
-  'GET /api/projects/:id/changes': ({ params, url }) => page(changesOf(params.id!, url.searchParams.get('path'))),
+  'GET /api/projects/:id/changes': ({ params, url }) => page(url.searchParams.has('deleted') ? gone.filter((change) => !change.reverted_at) : changesOf(params.id!, url.searchParams.get('path'))),
   'GET /api/projects/:id/changes/:change': ({ params }) => {
     const change = find(params.id!, params.change!)
     if (!change) return problem(404, 'not_found', 'There is no such change.')
