@@ -2,9 +2,11 @@
 export const keys = {
   me: ['me'] as const,
   projects: ['projects'] as const,
+  projectList: (filter: object) => ['projects', 'list', filter] as const,
   project: (id: string) => ['projects', id] as const,
   conversations: ['conversations'] as const,
-  conversationList: (projectId?: string | null) => ['conversations', 'list', projectId ?? 'all'] as const,
+  conversationList: (filter: object = {}) => ['conversations', 'list', filter] as const,
+  tags: (projectId?: string | null) => ['conversations', 'tags', projectId ?? 'all'] as const,
   conversation: (id: string) => ['conversations', 'one', id] as const,
   messages: (conversationId: string, leaf?: string | null) => ['messages', conversationId, leaf ?? 'active'] as const,
   runs: ['runs'] as const,

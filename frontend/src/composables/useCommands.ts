@@ -9,6 +9,7 @@ import { labelOf, SHORTCUTS } from '@/lib/keymap'
 import { conversationLink, newConversationLink } from '@/router/links'
 import { IconChat, IconExternal, IconFolder, IconPlay, IconSearch } from '@/ui/icons'
 import { useConversationList } from './useConversations'
+import { useOrganiseCommands } from './useOrganiseCommands'
 import { useProjects } from './useProjects'
 import { hasShortcut, runShortcut } from './useShortcuts'
 
@@ -44,12 +45,13 @@ export function useCommands(text: Ref<string>, close: () => void) {
   const { data: projects } = useProjects()
   const conversations = useConversationList()
   const found = useFound(text)
+  const organise = useOrganiseCommands(close)
 
   const go = (to: RouteLocationRaw) => () => {
     close()
     void router.push(to)
   }
-  const actions = computed<Command[]>(() =>
+  const keyActions = computed<Command[]>(() =>
     SHORTCUTS.filter((shortcut) => !shortcut.hidden && shortcut.id !== 'palette' && hasShortcut(shortcut.id)).map((shortcut) => ({
       id: `act:${shortcut.id}`, label: t(`keys.${shortcut.id}`), icon: IconPlay, hint: labelOf(shortcut.id) || undefined,
       run: () => {
@@ -58,9 +60,11 @@ export function useCommands(text: Ref<string>, close: () => void) {
       },
     })),
   )
-  const pages = computed<Command[]>(() =>
-    PAGES.filter((name) => router.hasRoute(name)).map((name) => ({ id: `page:${name}`, label: t(`shell.${name}`), icon: IconExternal, run: go({ name }) })),
-  )
+  const actions = computed(() => [...keyActions.value, ...organise.actions.value])
+  const pages = computed<Command[]>(() => [
+    ...PAGES.filter((name) => router.hasRoute(name)).map((name) => ({ id: `page:${name}`, label: t(`shell.${name}`), icon: IconExternal, run: go({ name }) })),
+    ...organise.places.value,
+  ])
   const projectCommands = computed<Command[]>(() =>
     (projects.value ?? []).map(({ id, name }) => ({
       id: `project:${id}`, label: name, icon: IconFolder,
@@ -84,8 +88,8 @@ export function useCommands(text: Ref<string>, close: () => void) {
     const named = [
       { label: t('palette.conversations'), items: best(conversationCommands.value, 6) },
       { label: t('palette.projects'), items: best(projectCommands.value, 5) },
-      { label: t('palette.pages'), items: best(pages.value, 5) },
-      { label: t('palette.actions'), items: best(actions.value, text.value ? 8 : 20) },
+      { label: t('palette.pages'), items: best(pages.value, text.value ? 5 : 8) },
+      { label: t('palette.actions'), items: best(actions.value, text.value ? 8 : 40) },
     ].filter((group) => group.items.length)
     // With words the group with the best match leads: its first item is what Enter takes.
     const points = (group: (typeof named)[number]) => score(group.items[0]!.label, text.value)

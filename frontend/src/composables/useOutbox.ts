@@ -36,8 +36,10 @@ export function useOutbox({ id, projectId, messages, options, onRun }: Place) {
   // The conversation made for a first message that has not arrived: another try goes there, a refusal takes it back.
   let made: { project: string | null; id: Promise<string> } | null = null
 
+  const temporary = () => router.currentRoute.value.query.temporary === '1'
+
   async function create(): Promise<string> {
-    const conversation = await createConversation({ project_id: projectId.value, model: options.model.value, thinking: options.thinking.value, tools_off: options.off.value })
+    const conversation = await createConversation({ project_id: projectId.value, model: options.model.value, thinking: options.thinking.value, tools_off: options.off.value, ...(temporary() ? { temporary: true } : {}) })
     client.setQueryData(keys.conversation(conversation.id), conversation)
     return conversation.id
   }
@@ -75,7 +77,7 @@ export function useOutbox({ id, projectId, messages, options, onRun }: Place) {
       await post(place, item)
       pending.value = pending.value.filter((other) => other.clientId !== item.clientId)
       void client.invalidateQueries({ queryKey: keys.conversations })
-      if (!id.value) await router.replace({ ...(conversationLink({ id: place, project_id: projectId.value }) as object), query: router.currentRoute.value.query })
+      if (!id.value) await router.replace({ ...(conversationLink({ id: place, project_id: projectId.value }) as object), query: { ...router.currentRoute.value.query, temporary: undefined } })
       made = null
     } catch (error) {
       if (refused(error) && alone(item)) await takeBack()

@@ -25,8 +25,10 @@ export function useShell() {
   const togglePanel = () => {
     prefs.panelOpen = !prefs.panelOpen
   }
-  const newConversation = (inProject: string | null = projectId.value) => router.push(newConversationLink(inProject))
-  return { paletteOpen, helpOpen, drawerOpen, projectId, toggleSidebar, togglePanel, newConversation }
+  const newConversation = () => router.push(newConversationLink(projectId.value))
+  /** One that is in no list, and gone a day after its last message. */
+  const newTemporary = () => router.push(newConversationLink(projectId.value, { temporary: '1' }))
+  return { paletteOpen, helpOpen, drawerOpen, projectId, toggleSidebar, togglePanel, newConversation, newTemporary }
 }
 
 const PANES = ['#app-header', '#app-sidebar', '#main', '#side-panel']

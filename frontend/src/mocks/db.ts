@@ -21,7 +21,7 @@ export const db = {
   me: { user: { id: 'u1', name: 'Owner', role: 'admin' }, settings: {}, csrf_token: 'mock-csrf' } as Me,
   signedIn: !new URLSearchParams(location.search).has('signed-out'),
   projects: (empty ? [] : projects) as Project[],
-  conversations: (empty ? [] : conversations) as (Conversation & { deleted?: boolean })[],
+  conversations: (empty ? [] : conversations) as Conversation[],
   messages: (empty ? [] : messages) as Message[],
   tools: tools as Tool[],
   runs: (empty ? [] : runs) as Run[],

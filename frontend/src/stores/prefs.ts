@@ -17,6 +17,8 @@ export interface Prefs {
   sidebarOpen: boolean
   sidebarWidth: number
   panelOpen: boolean
+  /** Projects whose conversations the sidebar shows. */
+  unfolded: string[]
   panelWidth: number
   codeWrap: boolean
   /** A note of the system when an answer is ready in a hidden tab. */
@@ -26,7 +28,7 @@ export interface Prefs {
 const KEY = 'nanoclaw.prefs'
 const DEFAULTS: Prefs = {
   theme: 'system', locale: null, density: 'comfortable', textSize: 'medium', motion: 'system', sendKey: 'enter',
-  singleKeys: true, sidebarOpen: true, sidebarWidth: 280, panelOpen: false, panelWidth: 380, codeWrap: false, notify: false,
+  singleKeys: true, keys: {}, sidebarOpen: true, sidebarWidth: 280, unfolded: [], panelOpen: false, panelWidth: 380, codeWrap: false, notify: false,
 }
 
 function load(): Prefs {

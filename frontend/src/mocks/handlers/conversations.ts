@@ -4,7 +4,7 @@ import { db, newId, now, publish } from '../db'
 import { play } from '../script'
 
 const USUAL_LIMITS = { max_steps: 20, step_timeout_seconds: 60, run_timeout_seconds: 300, max_retries_per_tool: 2, max_consecutive_errors: 3 }
-const find = (id: string) => db.conversations.find((conversation) => conversation.id === id && !conversation.deleted)
+const find = (id: string) => db.conversations.find((conversation) => conversation.id === id && !conversation.deleted_at)
 const missing = () => problem(404, 'not_found', 'There is no such conversation.')
 
 function siblingsOf(message: Message): string[] {
@@ -38,13 +38,8 @@ function startRun(conversation: Conversation, question: Message, model: string):
 }
 
 export const conversationHandlers: Handlers = {
-  'GET /api/conversations': ({ url }) => {
-    const project = url.searchParams.get('project_id')
-    const all = db.conversations.filter((conversation) => !conversation.deleted && (!project || conversation.project_id === project))
-    return page([...all].sort((a, b) => b.updated_at.localeCompare(a.updated_at)))
-  },
   'POST /api/conversations': async (request) => {
-    const conversation = { id: newId('c'), title: '', project_id: null, model: null, active_leaf_id: null, active_run_id: null, created_at: now(), updated_at: now(), ...(await request.json()) } as Conversation
+    const conversation = { id: newId('c'), title: '', project_id: null, model: null, active_leaf_id: null, active_run_id: null, pinned: false, archived: false, tags: [], temporary: false, forked_from: null, created_at: now(), updated_at: now(), ...(await request.json()) } as Conversation
     db.conversations.unshift(conversation)
     return json(conversation, 201)
   },
@@ -58,12 +53,14 @@ export const conversationHandlers: Handlers = {
   },
   'DELETE /api/conversations/:id': ({ params }) => {
     const conversation = find(params.id!)
-    if (conversation) conversation.deleted = true
+    if (conversation) conversation.deleted_at = now()
+    publish('conversation', params.id!)
     return json(null, 204)
   },
   'POST /api/conversations/:id/restore': ({ params }) => {
     const conversation = db.conversations.find((other) => other.id === params.id)
-    if (conversation) conversation.deleted = false
+    if (conversation) conversation.deleted_at = null
+    publish('conversation', params.id!)
     return json(conversation)
   },
   'GET /api/conversations/:id/messages': ({ params, url }) => {

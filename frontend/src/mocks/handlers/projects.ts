@@ -1,14 +1,17 @@
 import { json, page, problem, type Handlers } from '..'
 import { db, newId, now, publish } from '../db'
 
-const deleted = new Map<string, (typeof db.projects)[number]>()
-const find = (id: string) => db.projects.find((project) => project.id === id)
+const find = (id: string) => db.projects.find((project) => project.id === id && !project.deleted_at)
 
 export const projectHandlers: Handlers = {
-  'GET /api/projects': () => page(db.projects),
+  'GET /api/projects': ({ url }) => {
+    const shelf = url.searchParams.get('archived') ?? 'false'
+    const gone = url.searchParams.get('deleted') === 'true'
+    return page(db.projects.filter((project) => Boolean(project.deleted_at) === gone && (gone || shelf === 'any' || Boolean(project.archived) === (shelf === 'true'))))
+  },
   'POST /api/projects': async (request) => {
     const body = await request.json()
-    const project = { id: newId('p'), name: String(body.name), description: String(body.description ?? ''), instructions: '', created_at: now(), updated_at: now() }
+    const project = { id: newId('p'), name: String(body.name), description: String(body.description ?? ''), instructions: '', pinned: false, archived: false, created_at: now(), updated_at: now() }
     db.projects.unshift(project)
     publish('project', project.id)
     return json(project, 201)
@@ -23,14 +26,14 @@ export const projectHandlers: Handlers = {
   },
   'DELETE /api/projects/:id': ({ params }) => {
     const project = find(params.id!)
-    if (project) deleted.set(project.id, project)
-    db.projects = db.projects.filter((other) => other.id !== params.id)
+    if (project) project.deleted_at = now()
     publish('project', params.id!)
     return json(null, 204)
   },
   'POST /api/projects/:id/restore': ({ params }) => {
-    const project = deleted.get(params.id!)
-    if (project) db.projects.unshift(project)
+    const project = db.projects.find((other) => other.id === params.id)
+    if (project) project.deleted_at = null
+    publish('project', params.id!)
     return json(project)
   },
 }
