@@ -21,7 +21,7 @@ EVENT_STREAM = "text/event-stream"
 @operation("List runs", query=requests.RunsQuery, returns={200: answers.page_of(run_answers.ListedRun)})
 def list_runs(query: requests.RunsQuery) -> Response:
     """Newest first."""
-    wanted = runs.RunFilter(query.project_id, query.conversation_id, query.status, query.kind)
+    wanted = runs.RunFilter(query.project_id, query.conversation_id, query.status, query.kind, query.parent_run_id)
     return reply(runs.list_runs(runtime(), user_id(), query.page(), wanted))
 
 

@@ -42,6 +42,7 @@ class RunFilter:
     conversation_id: str | None = None
     status: str | None = None
     kind: str | None = None
+    parent_run_id: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,7 +145,7 @@ def task_status(runtime: Runtime, user_id: str, run_id: str) -> JsonObject:
 def list_runs(runtime: Runtime, user_id: str, page: Page, wanted: RunFilter) -> JsonObject:
     """The user's runs, newest first, without input and output; each with how many calls it made and how many failed."""
     query = select(Run).where(Run.owner_id == user_id, Run.kind != COPY)
-    for name in ("project_id", "conversation_id", "status", "kind"):
+    for name in ("project_id", "conversation_id", "status", "kind", "parent_run_id"):
         if (value := getattr(wanted, name)) is not None:
             query = query.where(getattr(Run, name) == value)
     with runtime.db.read() as session:

@@ -27,6 +27,15 @@ def test_a_list_of_runs_counts_calls_and_failures(api: Api) -> None:
     assert counted == {good["run_id"]: (1, 0), bad["run_id"]: (1, 1), idle["id"]: (0, 0)}
 
 
+def test_the_runs_of_helpers_are_found_by_their_parent(api: Api, instance: Instance) -> None:
+    parent, other = (ok(api.post("/api/tasks", {"input": "x"}), 202)["id"] for _ in range(2))
+    with instance.runtime.db.write() as session:
+        owner = session.get_one(Run, parent).owner_id
+        session.add(Run(id="child", kind="child", status="completed", owner_id=owner, parent_run_id=parent))
+    assert [run["id"] for run in ok(api.get("/api/runs", parent_run_id=parent))["items"]] == ["child"]
+    assert ok(api.get("/api/runs", parent_run_id=other))["items"] == []
+
+
 def test_a_call_tells_what_it_was_given_beside_the_models_arguments(api: Api, stranger: Api) -> None:
     project = api.project("Papers")
     call = hand_run(api, "file_list", {"path": "."}, project_id=project)

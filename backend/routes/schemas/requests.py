@@ -326,6 +326,7 @@ class RunsQuery(PageQuery):
         | None
     ) = None
     kind: Literal["chat", "task", "workflow", "child", "manual"] | None = None
+    parent_run_id: Id | None = None
 
 
 class ResolveBody(Body):

@@ -6,6 +6,7 @@ export interface RunFilter {
   conversation_id?: string
   status?: string
   kind?: string
+  parent_run_id?: string
   cursor?: string
   limit?: number
 }
