@@ -37,9 +37,9 @@ def write_runs(connection: Connection, by_run: Iterable[list[Batch]]) -> Told:
     told: Told = []
     for entry in entries:
         last = numbers.get(entry.asked.run_id)
-        if last is None or any(batch.epoch != entry.asked.epoch for batch in entry.batches):
+        if last is None:
             for batch in entry.batches:
-                batch.error = LeaseLost("Another worker has taken this run over.")
+                batch.error = _lost()
         else:
             told += _write(connection, entry, last - entry.asked.events)
     add_events(connection, [event for _, events in told for event in events])
@@ -87,9 +87,16 @@ def count_tokens(meters: Meters, batch: Batch) -> None:
 
 
 def _newest(batches: list[Batch]) -> list[Batch]:
-    """Without those of an earlier lease: whoever holds the later one has gone on without them."""
-    epoch = max((batch.epoch for batch in batches), default=0)
-    return [batch for batch in batches if batch.epoch == epoch or not batch.kept_as]
+    """Those of the latest lease: whoever holds it has gone on without what comes late under an earlier one."""
+    epoch = max(batch.epoch for batch in batches)
+    for batch in batches:
+        if batch.epoch != epoch and not batch.kept_as:
+            batch.error = _lost()
+    return [batch for batch in batches if batch.epoch == epoch]
+
+
+def _lost() -> LeaseLost:
+    return LeaseLost("Another worker has taken this run over.")
 
 
 def _mark(batch: Batch) -> str:

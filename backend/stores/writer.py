@@ -61,7 +61,7 @@ class RunWriter:
         self._waiting = threading.Condition()
         self._pending: list[Batch] = []
         self._last_deltas: dict[str, float] = {}
-        self._failed: dict[str, NanoClawError] = {}
+        self._failed: dict[tuple[str, int], NanoClawError] = {}  # by run and epoch: another lease is no part of it
         self._connection: Connection | None = None
         self._full = False
         self._closed = False
@@ -178,7 +178,7 @@ class RunWriter:
             for batch in batches:
                 batch.done = True
                 if batch.error and not batch.awaited:
-                    self._failed[batch.run_id] = batch.error
+                    self._failed[batch.run_id, batch.epoch] = batch.error
 
     def _try(self, batches: list[Batch]) -> Outcome:
         """Write, with retries while the database is unavailable."""
@@ -292,7 +292,7 @@ class RunWriter:
 
     def _raise_earlier_failure(self, batch: Batch) -> None:
         """A batch that nobody waited for has failed: its run hears of it now, and what has happened since is kept."""
-        if self._failed and (error := self._failed.pop(batch.run_id, None)):
+        if self._failed and (error := self._failed.pop((batch.run_id, batch.epoch), None)):
             if isinstance(error, StorageError):
                 # Whoever is told that a piece of text could not be recorded does not count it as said.
                 batch.events = [event for event in batch.events if event.type not in grouping.DELTAS]

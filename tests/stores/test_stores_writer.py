@@ -12,6 +12,7 @@ from backend.errors import LeaseLost
 from backend.extensions import Database
 from backend.ids import iso_now, new_id, utc_now
 from backend.models import Conversation, Message, Run, RunEvent, Step, ToolCall
+from backend.stores.batches import Batch
 from backend.stores.sql import RunPlace, SqlRunStore
 from backend.stores.writer import RunWriter
 
@@ -97,6 +98,22 @@ def test_deltas_of_a_lost_lease_fail_at_the_next_record(make_store: MakeStore, t
     late.record([], [delta("x", 0)], told.extend, wait=False)
     with pytest.raises(LeaseLost):
         late.record([], [Event("step.finished", {"step": 0})], told.extend)
+
+
+def test_what_comes_late_under_an_earlier_lease_does_not_harm_the_one_who_has_the_run(
+    database: Database, writer: RunWriter, make_store: MakeStore, told: list
+) -> None:
+    late, holder = make_store(epoch=1), make_store(epoch=2)
+    with database.write() as session:
+        session.get_one(Run, "run-1").lease_epoch = 2
+    late.record([], [delta("late", 0)], told.extend, wait=False)  # the first of its run: it is committed, and fails
+    holder.record([], [Event("run.resumed", {"step": 0})], told.extend)
+    writer._pending.append(Batch("run-1", 1, [], [Event("run.notice", {})], told.extend, awaited=False))
+    holder.record([], [Event("step.started", {"step": 0})], told.extend)  # both in one commit
+    assert [e.type for e in told] == ["run.resumed", "step.started"]
+    assert [r[1] for r in rows_of(database, "run-1")] == ["run.resumed", "step.started"]
+    with pytest.raises(LeaseLost):
+        late.record([], [Event("run.notice", {})], told.extend)
 
 
 def test_one_run_that_cannot_be_written_does_not_take_others_with_it(make_store: MakeStore, writer: RunWriter) -> None:
