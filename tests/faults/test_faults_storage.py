@@ -17,11 +17,13 @@ from faults.viewers import Viewer
 from support.model_server import Call, ModelServer, Turn
 from support.server import Server
 
+pytestmark = pytest.mark.timeout(240)
+
 Start = Callable[..., Server]
 PIECES = [f"{i:04d} " * 2000 for i in range(50)]
 
 
-def wait_for(true: Callable[[], bool], seconds: float = 30.0) -> None:
+def wait_for(true: Callable[[], bool], seconds: float = 90.0) -> None:
     """Poll a state that no event tells of."""
     pause = threading.Event()
     for _ in range(int(seconds / 0.05)):
@@ -38,7 +40,7 @@ def stream_until_half(server: Server, model: ModelServer) -> tuple[str, Viewer, 
     model.script("scripted-model", [turn])
     run_id = str(server.post("/api/tasks", {"input": "Write."})["id"])
     viewer = Viewer(server.url, run_id)
-    assert turn.held.wait(20)
+    assert turn.held.wait(60)
     return run_id, viewer, gate
 
 
@@ -54,7 +56,7 @@ def is_over(server: Server) -> bool:
 
 def check_end(server: Server, run_id: str, viewer: Viewer) -> None:
     """The run has ended, completed or for want of storage; what was written until then is there once, and was shown."""
-    assert viewer.seen.ended.wait(30)
+    assert viewer.seen.ended.wait(60)
     run = server.get(f"/api/runs/{run_id}")
     log = viewer.seen.frames
     assert [seq for seq, _, _ in log] == list(range(1, len(log) + 1))
@@ -213,7 +215,7 @@ def test_a_locked_database_is_waited_for(start_server: Start, model: ModelServer
         threading.Event().wait(seconds)  # this is the fault, not a wait for something
         assert server.get(f"/api/runs/{run_id}")["status"] == "running"
         other.execute("ROLLBACK")
-    assert viewer.seen.ended.wait(30)
+    assert viewer.seen.ended.wait(60)
     assert texts(viewer.seen.frames)[(0, "text.delta")] == "".join(PIECES)
     assert server.get(f"/api/runs/{run_id}")["status"] == "completed"
 
@@ -229,12 +231,12 @@ def test_a_call_whose_start_cannot_be_stored_does_not_start(
     model.script("scripted-model", [turn])
     run_id = server.post("/api/tasks", {"input": "Write.", "project_id": project})["id"]
     viewer = Viewer(server.url, run_id)
-    assert turn.held.wait(20)
+    assert turn.held.wait(60)
     hog = fill(disk)
     gate.set()
     wait_for(lambda: is_over(server))  # the disk is full until the run has ended for want of it
     hog.unlink()
-    assert viewer.seen.ended.wait(30)
+    assert viewer.seen.ended.wait(60)
     call = server.get(f"/api/runs/{run_id}/steps")["items"][0]["tool_calls"][0]
     assert call["status"] == "cancelled"
     assert server.get(f"/api/projects/{project}/files")["items"] == []

@@ -18,6 +18,8 @@ from support.server import TOKEN, Server
 from backend.extensions import Database
 from backend.stores.leases import HEARTBEAT_SECONDS, LEASE_SECONDS, Leases
 
+pytestmark = pytest.mark.timeout(300)
+
 Start = Callable[..., Server]
 LONG = [f"{i:05d} " * 800 for i in range(400)]
 
@@ -38,11 +40,11 @@ def test_twenty_viewers_that_stop_reading_hold_nothing_up(start_server: Start, m
     turn = Turn(text=LONG, gate=gate)
     model.script("scripted-model", [turn])
     run_id = server.post("/api/tasks", {"input": "Write."})["id"]
-    assert turn.held.wait(20)
+    assert turn.held.wait(60)
     sockets = [stalled(server, run_id) for _ in range(20)]
     gate.set()
     viewer = Viewer(server.url, run_id)
-    assert viewer.seen.ended.wait(40)
+    assert viewer.seen.ended.wait(120)
     assert texts(viewer.seen.frames)[(0, "text.delta")] == "".join(LONG)
     assert server.get(f"/api/runs/{run_id}")["status"] == "completed"
     assert server.stop() == 0  # they do not hold its end up either
@@ -62,13 +64,13 @@ def test_sigterm_under_load_hands_every_run_over(start_server: Start, model: Mod
         tags[sent["run"]["id"]] = f"t{i}x"
         viewers.append(Viewer(server.url, sent["run"]["id"]))
     for count in (10, 30):
-        model.wait_requests(count)
+        model.wait_requests(count, timeout=60)
         assert server.stop() == 0
         server.restart()
     for run_id in tags:
         assert server.wait_run(run_id)["status"] == "completed"
     for viewer in viewers:
-        assert viewer.seen.ended.wait(30)
+        assert viewer.seen.ended.wait(60)
         viewer.stop()
     server.stop()
     evidence = Evidence(server.instance / "nanoclaw.db")
@@ -85,7 +87,7 @@ def working(server: Server, model: ModelServer, tag: str) -> tuple[str, str, Vie
     conversation = server.post("/api/conversations", {"project_id": project})["id"]
     sent = server.post(f"/api/conversations/{conversation}/messages", {"content": f"Work on [{tag}]"})
     viewer = Viewer(server.url, sent["run"]["id"])
-    model.wait_requests(4)
+    model.wait_requests(4, timeout=60)
     return project, sent["run"]["id"], viewer
 
 
@@ -99,20 +101,18 @@ def check_all(server: Server, project: str, viewer: Viewer, tag: str) -> Evidenc
 
 
 @pytest.mark.full
-@pytest.mark.timeout(240)
 def test_a_server_that_sleeps_longer_than_a_lease(start_server: Start, model: ModelServer) -> None:
     server = start_server()
     project, run_id, viewer = working(server, model, "s0x")
     os.killpg(server.pid, signal.SIGSTOP)
     threading.Event().wait(LEASE_SECONDS + 5)  # this is the fault
     os.killpg(server.pid, signal.SIGCONT)
-    assert viewer.seen.ended.wait(60)
+    assert viewer.seen.ended.wait(120)
     assert server.get(f"/api/runs/{run_id}")["status"] == "completed"
     check_all(server, project, viewer, "s0x")
 
 
 @pytest.mark.full
-@pytest.mark.timeout(240)
 def test_a_server_that_slept_while_another_took_its_run(start_server: Start, model: ModelServer) -> None:
     server = start_server()
     project, run_id, viewer = working(server, model, "s1x")
@@ -131,7 +131,7 @@ def test_a_server_that_slept_while_another_took_its_run(start_server: Start, mod
     assert len(Evidence(server.instance / "nanoclaw.db").events[run_id]) == length
     with closing(sqlite3.connect(server.instance / "nanoclaw.db", timeout=30)) as db, db:  # and the other one dies
         db.execute("UPDATE runs SET lease_expires_at = '2000-01-01 00:00:00' WHERE id = ?", (run_id,))
-    assert viewer.seen.ended.wait(60)
+    assert viewer.seen.ended.wait(120)
     evidence = check_all(server, project, viewer, "s1x")
     assert (evidence.runs[run_id]["status"], evidence.runs[run_id]["lease_epoch"]) == ("completed", other + 1)
 

@@ -20,7 +20,7 @@ FLAGS = [
     "--disable-gpu",
 ]
 NAMES = ("chromium", "chromium-browser", "google-chrome")
-PATIENCE_MS = 15_000
+PATIENCE_MS = 30_000
 SIZE = {"width": 1440, "height": 900}
 
 
@@ -39,8 +39,9 @@ def browser() -> Iterator[Any]:
         if os.environ.get("CI"):
             pytest.fail("no browser for the browser tests: apt-get install chromium")
         pytest.skip("no Chromium: apt install chromium, or name one with NANOCLAW_TEST_BROWSER")
-    from playwright.sync_api import sync_playwright
+    from playwright.sync_api import expect, sync_playwright
 
+    expect.set_options(timeout=PATIENCE_MS)
     with sync_playwright() as playwright:
         chromium = playwright.chromium.launch(executable_path=path, args=FLAGS)
         yield chromium

@@ -15,8 +15,8 @@ import requests
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 TOKEN = "test-admin-token"
-READY_SECONDS = 30.0
-STOP_SECONDS = 20.0
+READY_SECONDS = 120.0
+STOP_SECONDS = 60.0
 INHERITED = ("PATH", "HOME", "LANG", "TMPDIR", "PYTHONDONTWRITEBYTECODE")
 
 

@@ -2,14 +2,23 @@
 
 import threading
 from collections.abc import Callable
+from datetime import datetime, timedelta
 
+import pytest
 from sqlalchemy import select, update
 from support.model_server import Call, ModelServer, Turn
 
 from backend.app import Instance
+from backend.errors import Conflict, ModelError
 from backend.ids import utc_now
-from backend.models import Run, ToolCall, User
+from backend.models import Message, Run, Step, ToolCall, User
+from backend.services.auth import ensure_owner
+from backend.services.chat import ChatService, NewMessage
+from backend.services.conversations import create_conversation
+from backend.services.messages import edit_queued, withdraw_queued
 from backend.services.runs import NewTask, start_task
+from backend.stores.leases import Leases
+from backend.stores.sql import RunPlace, SqlRunStore
 
 Make = Callable[[], Instance]
 Task = Callable[[Instance, str], str]
@@ -114,3 +123,92 @@ def test_a_stopped_server_hands_its_runs_over(make_instance: Make, task: Task, m
     with second.runtime.db.read() as session:
         calls = session.scalars(select(ToolCall)).all()
     assert [(c.status, c.result) for c in calls] == [("success", calls[0].result)]
+
+
+def test_a_clock_that_jumps_costs_no_run_its_worker(
+    make_instance: Make, task: Task, model: ModelServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    hours = [0]
+    monkeypatch.setattr("backend.stores.leases.utc_now", lambda: utc_now() + timedelta(hours=hours[0]))
+    monkeypatch.setattr("backend.workers.local.HEARTBEAT_SECONDS", 0.05)
+    gate = threading.Event()
+    turn = Turn(text="still here", gate=gate)
+    model.script("m", [turn])
+    instance = make_instance()
+    instance.start()
+    run_id = task(instance, "wait")
+    assert turn.held.wait(30)
+    for hours[0] in (3, -3, 0):  # forward, far back, and as it was
+        _wait_heartbeat(instance, run_id, utc_now() + timedelta(hours=hours[0]))
+    gate.set()
+    run = finished(instance, run_id)
+    assert (run.status, run.output, run.lease_epoch) == ("completed", "still here", 1)
+    assert len(model.requests()) == 1
+
+
+def _wait_heartbeat(instance: Instance, run_id: str, now: datetime) -> None:
+    """Until the lease was extended by this clock, twice: a look for runs that nobody has lies in between."""
+    pause, seen = threading.Event(), set()
+    for _ in range(3000):
+        with instance.runtime.db.read() as session:
+            until = session.scalar(select(Run.lease_expires_at).where(Run.id == run_id))
+        if until and abs((until.replace(tzinfo=now.tzinfo) - now).total_seconds()) < 1800:
+            seen.add(until)
+        if len(seen) > 1:
+            return
+        pause.wait(0.01)
+    raise AssertionError("the lease was not extended")
+
+
+def test_a_run_that_can_no_longer_be_assembled_keeps_what_was_done(
+    make_instance: Make, model: ModelServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    gate = threading.Event()
+    second = Turn(text="and more", gate=gate)
+    model.script("m", [Turn(text="Counted.", tool_calls=[Call("calculator", {"expression": "1+1"})]), second])
+    first = make_instance()
+    first.start()
+    owner = ensure_owner(first.runtime.db)
+    conversation = create_conversation(first.runtime, owner, {})["id"]
+    run_id = ChatService(first.runtime).send_message(owner, conversation, NewMessage("Count."))["run"]["id"]
+    assert second.held.wait(30)
+    first.queue.stop()  # as if it had been killed in its second step: it never hears the model's answer
+
+    def gone(*_: object) -> None:
+        raise ModelError("There is no such model any more.")
+
+    monkeypatch.setattr("backend.services.running.execution.assemble", gone)
+    again = make_instance()
+    again.start()
+    run = finished(again, run_id)
+    gate.set()
+    assert (run.status, run.stop_reason, run.error["code"]) == ("failed", "error", "model_error")
+    with again.runtime.db.read() as session:
+        answer = session.scalars(select(Message).where(Message.run_id == run_id, Message.role == "assistant")).one()
+        steps = session.scalars(select(Step).where(Step.run_id == run_id)).all()
+    assert (answer.content, answer.error["code"]) == ("Counted.", "model_error")
+    assert all(step.finished_at for step in steps)
+
+
+def test_messages_that_a_run_has_taken_stay_as_they_are(make_instance: Make) -> None:
+    instance = make_instance()  # not started: the run is ours
+    runtime = instance.runtime
+    owner = ensure_owner(runtime.db)
+    conversation = create_conversation(runtime, owner, {})["id"]
+    chat = ChatService(runtime)
+    run_id = chat.send_message(owner, conversation, NewMessage("Go."))["run"]["id"]
+    waiting = chat.send_message(owner, conversation, NewMessage("And this."))["message"]["id"]
+    edit_queued(runtime, owner, waiting, "And that.")
+    leases = Leases(runtime.db, "a")
+    lease = leases.claim(run_id)
+    assert lease is not None
+    store = SqlRunStore(runtime.db, instance.writer, RunPlace(run_id, lease.epoch, conversation))
+    assert [m.content for m in store.waiting_messages(3)] == ["And that."]
+    with pytest.raises(Conflict):
+        edit_queued(runtime, owner, waiting, "Too late.")
+    with pytest.raises(Conflict):
+        withdraw_queued(runtime, owner, waiting)
+    leases.release(lease)
+    assert leases.claim(run_id) is not None  # its worker died before it could add it: it waits again
+    withdraw_queued(runtime, owner, waiting)
+    assert store.waiting_messages(3) == []

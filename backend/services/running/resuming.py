@@ -50,7 +50,8 @@ def _injections(session: Session, run_id: str) -> tuple[Injection, ...]:
 
 def _seconds(row: Step) -> float:
     begun, ended = moment(row.started_at), moment(row.finished_at)
-    return (ended - begun).total_seconds() if begun and ended else 0.0
+    # A clock that was set back in between must not give the run more time than it has.
+    return max(0.0, (ended - begun).total_seconds()) if begun and ended else 0.0
 
 
 def _step(row: Step) -> StepRecord:
