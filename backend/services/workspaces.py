@@ -1,9 +1,11 @@
 """The folders of projects: where they lie, opened for a person or a run, with every change kept in the database."""
 
+from collections.abc import Sequence
 from pathlib import Path
 
-from sqlalchemy import func, select
+from sqlalchemy import func, insert, select
 
+from ..agent.types import JsonObject
 from ..errors import NoProject
 from ..models import FileChange, Project
 from ..workspace import Actor, Change, Workspace
@@ -21,20 +23,29 @@ class SqlChangeLog:
 
     def keep(self, change: Change) -> None:
         """Store one change for good, before it happens."""
+        self.keep_all([change])
+
+    def keep_all(self, changes: Sequence[Change]) -> None:
+        """Store changes of one project for good, before they happen."""
+        if not changes:
+            return
+        first = changes[0]
         with self._runtime.db.write() as session:
-            last = session.scalar(
-                select(func.max(FileChange.position)).where(FileChange.project_id == change.project_id)
-            )
-            session.add(
-                FileChange(
-                    id=change.id, project_id=change.project_id, position=(last or 0) + 1, run_id=change.run_id,
-                    call_id=change.call_id, user_id=change.user_id, action=change.action, path=change.path,
-                    new_path=change.new_path, before_hash=change.before_hash, after_hash=change.after_hash,
-                    before_size=change.before_size, after_size=change.after_size,
-                )
-            )  # fmt: skip
-        if change.run_id is not None:
-            self._runtime.tabs.publish(self._owner_id, "files", change.project_id)
+            here = FileChange.project_id == first.project_id
+            last = session.scalar(select(func.max(FileChange.position)).where(here)) or 0
+            values = [_values(change, last + number) for number, change in enumerate(changes, 1)]
+            session.execute(insert(FileChange), values)
+        if first.run_id is not None:
+            self._runtime.tabs.publish(self._owner_id, "files", first.project_id)
+
+
+def _values(change: Change, position: int) -> JsonObject:
+    return {
+        "id": change.id, "project_id": change.project_id, "position": position, "run_id": change.run_id,
+        "call_id": change.call_id, "user_id": change.user_id, "action": change.action, "path": change.path,
+        "new_path": change.new_path, "before_hash": change.before_hash, "after_hash": change.after_hash,
+        "before_size": change.before_size, "after_size": change.after_size,
+    }  # fmt: skip
 
 
 class Workspaces:

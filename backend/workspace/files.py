@@ -10,7 +10,7 @@ from typing import BinaryIO, Literal
 
 from ..errors import FileProblem, FileTaken, PreconditionFailed, TooLarge
 from . import listing, reading, searching, writing
-from .blobs import BlobStore, chunks
+from .blobs import BlobGroup, BlobStore, chunks
 from .history import Action, Actor, Change, ChangeLog
 from .names import check_new_name, check_writable, shown
 from .paths import Place, Root, locate, problems, refuse
@@ -229,14 +229,14 @@ class Workspace:
             **fields,  # type: ignore[arg-type]
         )
 
-    def before(self, place: Place) -> Before | None:
-        """The file at `place`, its content kept; None if there is none. FileProblem for a folder or a device."""
+    def before(self, place: Place, blobs: BlobStore | BlobGroup | None = None) -> Before | None:
+        """The file at `place`, its content kept (in `blobs`, if it is one of many); None if there is none. FileProblem for a folder or a device."""
         if place.stat() is None:
             return None
         with reading.open_regular(place) as stream:
             status = os.fstat(stream.fileno())
             with problems(place.path):
-                return Before(status, self.blobs.put(stream))
+                return Before(status, (blobs or self.blobs).put(stream))
 
     def _commit(self, place: Place, before: Before | None, staged: writing.Staged, action: Action) -> Written | None:
         """Record and rename; None if the file is no longer what `before` says."""

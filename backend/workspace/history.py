@@ -2,7 +2,7 @@
 
 import difflib
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Literal, Protocol
 
@@ -55,6 +55,9 @@ class ChangeLog(Protocol):
     def keep(self, change: Change) -> None:
         """Store `change` for good. Called before the act; if it raises, nothing is done to the file."""
 
+    def keep_all(self, changes: Sequence[Change]) -> None:
+        """The same for many at once, in this order: all are stored, or none."""
+
 
 class MemoryChangeLog:
     """A change log for tests and notebooks; `changes` is in the order of the acts."""
@@ -65,6 +68,11 @@ class MemoryChangeLog:
     def keep(self, change: Change) -> None:
         """Append it."""
         self.changes.append(change)
+
+    def keep_all(self, changes: Sequence[Change]) -> None:
+        """Append them."""
+        for change in changes:
+            self.keep(change)
 
 
 def diff(before: bytes | None, after: bytes | None, path: str = "file", max_chars: int = MAX_DIFF_CHARS) -> str | None:

@@ -2,10 +2,11 @@
 
 import os
 import stat
-from collections.abc import Iterator
 from dataclasses import dataclass
 
 from ..errors import FileMissing, FileProblem, FileTaken
+from .blobs import BlobGroup, BlobStore
+from .emptying import Emptying
 from .files import ATTEMPTS_WHILE_CHANGING, Workspace, check_named, check_not_root, version_of
 from .history import Change
 from .listing import Bounds, close_folder, open_folder, walk
@@ -54,7 +55,8 @@ def delete(workspace: Workspace, path: str, *, recursive: bool = False) -> Delet
 def _delete_one(workspace: Workspace, place: Place) -> Change:
     """Keep and remove one thing that is no folder."""
     for _ in range(ATTEMPTS_WHILE_CHANGING):
-        change, version = _kept(workspace, place)
+        change, version = _recorded(workspace, place, workspace.blobs)
+        workspace.changes.keep(change)
         found = place.stat()
         if found is None or version_of(found) == version:
             with problems(place.path):
@@ -64,13 +66,13 @@ def _delete_one(workspace: Workspace, place: Place) -> Change:
     raise FileProblem(f"{place.path!r} is being changed by another program; it was not deleted.")
 
 
-def _kept(workspace: Workspace, place: Place) -> tuple[Change, tuple[int, int, int]]:
-    """The recorded deletion of one thing that is no folder, and the version it was made for."""
+def _recorded(workspace: Workspace, place: Place, blobs: BlobStore | BlobGroup) -> tuple[Change, tuple[int, int, int]]:
+    """The record of deleting one thing that is no folder, its content kept, and the version it was made for."""
     found = place.stat()
     if found is None:
         raise FileMissing(f"There is no file or folder {place.path!r}.")
     if stat.S_ISREG(found.st_mode):
-        before = workspace.before(place)
+        before = workspace.before(place, blobs)
         if before is None:
             raise FileMissing(f"There is no file or folder {place.path!r}.")
         size = before.status.st_size
@@ -81,7 +83,6 @@ def _kept(workspace: Workspace, place: Place) -> tuple[Change, tuple[int, int, i
             "unlink", place.path, new_path=shown(_target(place)) if stat.S_ISLNK(found.st_mode) else None
         )
         version = version_of(found)
-    workspace.changes.keep(change)
     return change, version
 
 
@@ -102,15 +103,16 @@ def _delete_folder(workspace: Workspace, place: Place, recursive: bool) -> Delet
             )
         _check_tree(workspace, folder, place.path)
         with problems(place.path):
-            changes = list(_empty(workspace, folder, place.path))
+            emptying = Emptying(workspace, _recorded, _delete_one)
+            emptying.empty(folder, place.path)
     finally:
         close_folder(folder)
     own = workspace.change("delete", place.path)
     workspace.changes.keep(own)
     with problems(place.path):
         os.rmdir(place.folder.at(place.name), dir_fd=place.folder.fd)
-    files = sum(change.before_hash is not None for change in changes)
-    return Deleted(place.path, "dir", files, [change.id for change in [*changes, own]])
+    files = sum(change.before_hash is not None for change in emptying.changes)
+    return Deleted(place.path, "dir", files, [change.id for change in [*emptying.changes, own]])
 
 
 def _check_tree(workspace: Workspace, folder: Folder, path: str) -> None:
@@ -123,29 +125,6 @@ def _check_tree(workspace: Workspace, folder: Folder, path: str) -> None:
             f"{path!r} holds too much to delete at once ({bounds.hit}, at most {MAX_FOLDER_ENTRIES}); nothing was deleted.",
             suggestion="Delete its folders one by one.",
         )
-
-
-def _empty(workspace: Workspace, folder: Folder, path: str) -> Iterator[Change]:
-    """Delete everything in an open folder, folders from the inside out."""
-    with folder.scan() as scan:
-        names = sorted(entry.name for entry in scan)
-    for name in names:
-        place = Place(folder, name, f"{path}/{name}")
-        found = place.stat()
-        if found is None:
-            continue
-        if not stat.S_ISDIR(found.st_mode):
-            yield _delete_one(workspace, place)
-            continue
-        inner = open_folder(place)
-        try:
-            yield from _empty(workspace, inner, place.path)
-        finally:
-            close_folder(inner)
-        change = workspace.change("delete", place.path)
-        workspace.changes.keep(change)
-        os.rmdir(folder.at(name), dir_fd=folder.fd)
-        yield change
 
 
 def move(workspace: Workspace, path: str, new_path: str) -> Moved:
