@@ -9,6 +9,7 @@ from sqlalchemy import Connection, Engine, create_engine, event
 from sqlalchemy.orm import Session, sessionmaker
 
 BUSY_TIMEOUT_MS = 10_000
+NOT_OPEN = "the database is not open"
 
 
 class Database:
@@ -16,6 +17,7 @@ class Database:
 
     def __init__(self) -> None:
         self._engine: Engine | None = None
+        self._looking: Engine | None = None
         self._sessions: sessionmaker[Session] | None = None
         # SQLite has one writer: waiting here is fair and wakes at once, its own busy handler polls.
         self._writing = threading.Lock()
@@ -26,6 +28,7 @@ class Database:
         if url.startswith("sqlite"):
             event.listen(self._engine, "connect", _set_up_sqlite)
             event.listen(self._engine, "begin", _begin)
+        self._looking = self._engine.execution_options(nanoclaw_looks=True)
         self._sessions = sessionmaker(self._engine, expire_on_commit=False)
 
     def close(self) -> None:
@@ -37,7 +40,7 @@ class Database:
     def engine(self) -> Engine:
         """The engine; RuntimeError before `open`."""
         if self._engine is None:
-            raise RuntimeError("the database is not open")
+            raise RuntimeError(NOT_OPEN)
         return self._engine
 
     @contextmanager
@@ -48,8 +51,10 @@ class Database:
 
     @contextmanager
     def look(self) -> Iterator[Connection]:
-        """A connection for reading by prepared statements: what is asked with every request costs a quarter this way."""
-        with self.engine.connect() as connection:
+        """A connection for single reading statements: prepared ones cost a quarter of a session's; each sees what is committed then."""
+        if self._looking is None:
+            raise RuntimeError(NOT_OPEN)
+        with self._looking.connect() as connection:
             yield connection
 
     @contextmanager
@@ -81,7 +86,7 @@ class Database:
 
     def _new(self, connection: Connection | None = None) -> Session:
         if self._sessions is None:
-            raise RuntimeError("the database is not open")
+            raise RuntimeError(NOT_OPEN)
         return self._sessions() if connection is None else self._sessions(bind=connection)
 
 
@@ -107,7 +112,10 @@ def _set_up_sqlite(connection: Any, _record: Any) -> None:
 
 
 def _begin(connection: Any) -> None:
-    writing = connection.get_execution_options().get("nanoclaw_write")
+    options = connection.get_execution_options()
+    if options.get("nanoclaw_looks"):
+        return  # each of its statements stands alone
+    writing = options.get("nanoclaw_write")
     connection.exec_driver_sql("BEGIN IMMEDIATE" if writing else "BEGIN")
 
 

@@ -187,13 +187,14 @@ def viewers(instance: Path, count: int, seconds: float) -> None:
     """So many runs at 50 pieces a second, each with a viewer, and a plain request meanwhile; and the same of a bare app."""
     port, warm = free_port(), 6.0
     model = subprocess.Popen(
-        [sys.executable, "-m", "bench.streams", "model", str(port), str(seconds + warm + 20)], cwd=ROOT
+        [sys.executable, "-m", "bench.streams", "model", str(port), str(seconds + warm + 120)], cwd=ROOT
     )
     settings = {"OPENAI_BASE_URL": f"http://127.0.0.1:{port}/v1", "OPENAI_API_KEY": "x", "OPENAI_MODEL": "m"}
     limits = {"NANOCLAW_THREADS": str(count + 56), "NANOCLAW_RUNS": str(count), "NANOCLAW_SANDBOX": "off"}
     try:
         with Server(instance, **settings, **limits) as server:
             runs = [server.post("/api/tasks", {"input": "talk"})["id"] for _ in range(count)]
+            _until(lambda: len(server.get(f"/api/runs?status=running&limit={count}")["items"]) == count)
             time.sleep(warm)  # every run streams by then
             paths = [f"/api/runs/{run}/events" for run in runs]
             _measure("nanoclaw", server.port, paths, f"/api/runs/{runs[0]}", seconds)
@@ -256,7 +257,7 @@ def _until(true: Callable[[], bool]) -> None:
         except (requests.ConnectionError, requests.Timeout):
             pass
         time.sleep(0.05)
-    raise SystemExit("the bare app did not start")
+    raise SystemExit("it did not start in time")
 
 
 if __name__ == "__main__":

@@ -161,7 +161,8 @@ def by_bearer(runtime: Runtime, token: str) -> Identity | None:
     """Who holds this bearer token: the administrator's from the settings, or an API token; else None."""
     admin = runtime.settings.admin_token
     if admin and hmac.compare_digest(_digest(admin), _digest(token)):
-        return Identity(ensure_owner(runtime.db), "admin", "admin_token")
+        runtime.owner_id = runtime.owner_id or ensure_owner(runtime.db)
+        return Identity(runtime.owner_id, "admin", "admin_token")
     with runtime.db.look() as connection:
         found = connection.execute(_TOKEN, {"digest": _digest(token)}).one_or_none()
     if found is None:

@@ -34,7 +34,8 @@ class Runtime:
     """The parts of one instance.
 
     `reload_models` rebuilds the catalogue after providers were changed; `tool_errors` is the last report of
-    loading tools; `by_hand` holds the runs of tools that people run by hand right now.
+    loading tools; `by_hand` holds the runs of tools that people run by hand right now; `owner_id` is looked up
+    once, for an owner is never removed.
     """
 
     settings: Settings
@@ -51,6 +52,7 @@ class Runtime:
     tool_errors: LoadReport = field(default_factory=LoadReport)
     by_hand: dict[str, CancelToken] = field(default_factory=dict)
     meters: Meters = field(default_factory=Meters)
+    owner_id: str = ""
 
     @property
     def secret_key(self) -> str:
