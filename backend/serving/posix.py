@@ -13,7 +13,7 @@ from typing import Any
 from gunicorn import util
 from gunicorn.app.base import BaseApplication
 from gunicorn.arbiter import Arbiter
-from gunicorn.workers.gthread import ThreadWorker
+from gunicorn.workers import gthread
 
 from ..routes.sse import STREAM_SERVER
 from ..settings import Settings
@@ -25,13 +25,15 @@ GRACEFUL_SECONDS = 12
 KEEPALIVE_SECONDS = 75
 # What streams have to send when the server stops is small.
 LAST_WORDS_SECONDS = 1.0
+# While the server stops, a page may still ask something on a connection that is open.
+STOP_LINGER_SECONDS = 0.3
 BACKLOG = 1024
 # The longest that the parser takes: an address may hold a path of 2,700 encoded bytes.
 REQUEST_LINE_BYTES = 8190
 NOT_NOW = (errno.EAGAIN, errno.EWOULDBLOCK, errno.ECONNABORTED, errno.EMFILE, errno.ENFILE)
 
 
-class Worker(ThreadWorker):  # type: ignore[misc]
+class Worker(gthread.ThreadWorker):  # type: ignore[misc]
     """Threads; on SIGTERM streams are ended and runs handed over first, then the rest is drained."""
 
     def init_signals(self) -> None:
@@ -42,6 +44,7 @@ class Worker(ThreadWorker):  # type: ignore[misc]
     def load_wsgi(self) -> None:
         """Build the application here, after the fork: it has threads and database connections."""
         util.write_error = connections.refuse
+        gthread.STOP_KEEPALIVE_LINGER = STOP_LINGER_SECONDS
         connections.quiet_about_slow_clients()
         connections.allow_many_connections()
         self._app, self.stop_app = self.app.start()
@@ -84,6 +87,10 @@ class Worker(ThreadWorker):  # type: ignore[misc]
         self.stop_app()
         self._streams.close(LAST_WORDS_SECONDS)
         super().handle_exit(signal.SIGTERM, None)
+
+    def wait_for_and_dispatch_events(self, timeout: float) -> None:
+        """As gunicorn's, which would look only once a second whether the last connection may be closed."""
+        super().wait_for_and_dispatch_events(timeout if self.alive else min(timeout, STOP_LINGER_SECONDS))
 
     def _cap_keepalive(self, deadline: float) -> None:
         """While stopping: neither are connections waited for that never said anything."""
