@@ -21,10 +21,9 @@ export function usePanel() {
   }
   const open = (path: string | null) => show(path ? { file: path } : {})
   const openRun = (id: string | null) => show(id ? { run: id } : {})
-  /** Outside a project there is nothing but the run to show. */
   function close(): void {
     prefs.panelOpen = false
-    if (run.value) show({})
+    if (file.value || run.value) show({})
   }
   return { available, projectId, file, run, open, openRun, close }
 }

@@ -1,0 +1,236 @@
+"""What can be done with messages, runs and calls on the conversation page: find, switch, delete, undo, go on."""
+
+import threading
+from collections.abc import Callable
+
+import pytest
+from playwright.sync_api import Page, expect
+from support.browser import Opener
+from support.model_server import Call, Turn
+from test_web_conversation import composer, idle, log, say
+
+pytestmark = [pytest.mark.browser, pytest.mark.timeout(180)]
+
+IS_LEFT_TO_THE_BROWSER = """() => new Promise(done => {
+  addEventListener('keydown', event => { done(!event.defaultPrevented); event.preventDefault() }, { once: true })
+  document.activeElement.dispatchEvent(new KeyboardEvent('keydown', { key: 'f', ctrlKey: true, bubbles: true, cancelable: true }))
+})"""
+MARKED = "[...(CSS.highlights.get('found') ?? [])].map(String)"
+
+
+def in_project(page: Page, web, project: str, conversation: str) -> Page:
+    page.goto(f"{web.server.url}/p/{project}/c/{conversation}")
+    expect(composer(page)).to_be_visible()
+    return page
+
+
+def place(web, name: str) -> tuple[str, str]:
+    """A project and a conversation in it."""
+    project = web.project(name)
+    return project, web.conversation(project)
+
+
+def test_find_reaches_what_is_not_loaded(web, open_conversation: Callable[..., Page]) -> None:
+    conversation = web.conversation()
+    web.ask(conversation, "Where is the needle?", [Turn(text="The Needle lies under the hay.")])
+    for n in range(40):
+        web.ask(conversation, f"Question {n}.", [Turn(text="\n\n".join(f"Hay {n}, line {i}." for i in range(8)))])
+    page = open_conversation(conversation)
+    expect(log(page)).to_contain_text("Hay 39")
+    page.keyboard.press("Control+f")
+    field = page.get_by_role("searchbox", name="Find in conversation")
+    field.fill("needle")
+    bar = page.get_by_role("search")
+    expect(bar).to_contain_text("2 of 2")
+    expect(log(page).get_by_text("under the hay")).to_be_in_viewport()
+    expect(field).to_be_focused()
+    assert page.evaluate(MARKED) == ["Needle"]
+    field.press("Enter")
+    expect(bar).to_contain_text("1 of 2")
+    expect(log(page).get_by_text("Where is the needle?")).to_be_in_viewport()
+    field.fill("nothing of the kind")
+    expect(bar).to_contain_text("Not found")
+    assert page.evaluate(IS_LEFT_TO_THE_BROWSER)
+    field.press("Escape")
+    expect(field).to_have_count(0)
+
+
+def test_switched_off_tools_stay_off_on_another_device(web, open_conversation: Callable[..., Page]) -> None:
+    conversation = web.conversation()
+    page = open_conversation(conversation)
+    page.get_by_role("button", name="Tools", exact=True).click()
+    for name in ("Calculator", "Weather"):
+        page.get_by_role("menuitemcheckbox", name=name).click()
+    page.keyboard.press("Escape")
+    expect(page.get_by_role("button", name="Tools: ")).to_be_visible()
+    other = open_conversation(conversation)
+    other.get_by_role("button", name="Tools: ").click()
+    expect(other.get_by_role("menuitemcheckbox", name="Calculator")).to_have_attribute("aria-checked", "false")
+    other.keyboard.press("Escape")
+    say(other, "What can you do?")
+    expect(log(other)).to_contain_text("Well.")
+    offered = web.model.requests()[-1].tool_names
+    assert offered
+    assert not {"calculator", "get_weather"} & set(offered)
+
+
+def test_a_message_is_deleted_with_what_follows_and_had_back_by_a_key(
+    web, open_conversation: Callable[..., Page]
+) -> None:
+    conversation = web.conversation()
+    web.ask(conversation, "Keep this.", [Turn(text="Kept.")])
+    web.ask(conversation, "Forget this.", [Turn(text="Forgotten.")])
+    page = open_conversation(conversation)
+    mine = log(page).get_by_role("article", name="You").last
+    mine.hover()
+    mine.get_by_role("button", name="More message actions").click()
+    page.get_by_role("menuitem", name="Delete from here on").click()
+    expect(log(page)).not_to_contain_text("Forgotten.")
+    expect(log(page)).to_contain_text("Kept.")
+    log(page).focus()
+    page.keyboard.press("z")
+    expect(log(page)).to_contain_text("Forgotten.")
+    assert [m["content"] for m in web.messages(conversation)] == ["Keep this.", "Kept.", "Forget this.", "Forgotten."]
+
+
+def test_versions_tell_of_their_runs_and_the_url_leads_back(web, open_conversation: Callable[..., Page]) -> None:
+    conversation = web.conversation()
+    web.answers.by_try("Say a number.", [Turn(text="One."), Turn(text="Two.")])
+    web.ask(conversation, "Say a number.")
+    page = open_conversation(conversation)
+    answer = log(page).get_by_role("article", name="Answer")
+    answer.hover()
+    answer.get_by_role("button", name="Answer again").click()
+    expect(log(page)).to_contain_text("Two.")
+    idle(page)
+    log(page).get_by_role("button", name="Versions: 2/2").click()
+    versions = page.get_by_role("menuitemcheckbox")
+    expect(versions).to_have_count(2)
+    expect(versions.first).to_contain_text("scripted-model · Completed · 1 step")
+    expect(versions.first).to_contain_text("One.")
+    versions.first.click()
+    expect(log(page)).to_contain_text("One.")
+    expect(log(page)).not_to_contain_text("Two.")
+    page.reload()
+    expect(log(page)).to_contain_text("One.")
+    page.go_back()
+    expect(composer(page)).to_be_visible()
+
+
+def test_a_run_at_its_limit_says_so_also_later_and_goes_on(web, open_page: Opener) -> None:
+    project, conversation = place(web, "Short")
+    web.server.call("PATCH", f"/api/projects/{project}", json={"limits": {"max_steps": 1}})
+    web.answers["Count."] = [
+        Turn(text="One.", tool_calls=[Call("calculator", {"expression": "1"})]),
+        Turn(text="I have counted to one."),
+    ]
+    web.answers["Please go on."] = [Turn(text="Counted to the end.")]
+    web.ask(conversation, "Count.")
+    page = in_project(open_page(web.server), web, project, conversation)
+    expect(page.get_by_text("Stopped at the step limit.")).to_be_visible()
+    page.get_by_role("button", name="Continue").click()
+    expect(log(page)).to_contain_text("Counted to the end.")
+    idle(page)
+    expect(page.get_by_text("Stopped at the step limit.")).to_have_count(0)
+
+
+def test_a_stop_tells_what_it_stopped(web, open_conversation: Callable[..., Page]) -> None:
+    conversation, gate = web.conversation(), threading.Event()
+    web.answers["Talk on and on."] = [
+        Turn(tool_calls=[Call("calculator", {"expression": "1+1"})]),
+        Turn(text=["Half ", "whole."], gates={1: gate}),
+    ]
+    page = open_conversation(conversation)
+    say(page, "Talk on and on.")
+    expect(log(page)).to_contain_text("Half")
+    expect(page.get_by_role("banner")).to_contain_text("Answering")
+    page.get_by_role("button", name="Stop").first.click()
+    outcome = page.get_by_role("status").filter(has_text="Stopped.")
+    expect(outcome).to_contain_text("Stopped: the model’s answer")
+    expect(outcome).to_contain_text("Finished before: Calculator")
+    gate.set()
+
+
+def test_a_run_is_undone_beside_the_chat_and_a_conflict_is_told(web, open_page: Opener) -> None:
+    project, conversation = place(web, "Undo")
+    files = f"/api/projects/{project}/files/content?path="
+    web.server.call("PUT", files + "both.txt", data=b"one\n")
+    web.answers["Write them."] = [
+        Turn(
+            tool_calls=[
+                Call("file_write", {"path": "new.txt", "content": "hello\n"}),
+                Call("file_write", {"path": "both.txt", "content": "two\n"}),
+            ]
+        ),
+        Turn(text="Written."),
+    ]
+    web.ask(conversation, "Write them.")
+    web.server.call("PUT", files + "both.txt", data=b"three\n")
+    page = in_project(open_page(web.server), web, project, conversation)
+    log(page).get_by_role("button", name="2 files changed").click()
+    changes = page.get_by_role("region", name="Changes of files")
+    expect(changes.get_by_role("checkbox")).to_have_count(2)
+    assert "run=" in page.url
+    changes.get_by_role("button", name="Undo 2 changes").click()
+    expect(changes.get_by_role("alert")).to_contain_text("Left as it is:")
+    expect(changes).to_contain_text("taken back")
+    names = [entry["name"] for entry in web.server.get(f"/api/projects/{project}/files")["items"]]
+    assert names == ["both.txt"]
+    assert web.server.get(files + "both.txt").text == "three\n"
+
+
+def test_reused_failed_and_cached_results_say_so(web, open_page: Opener) -> None:
+    project, conversation = place(web, "States")
+    twice = [Call("get_weather", {"city": "Oslo"}), Call("get_weather", {"city": "Oslo"})]
+    web.answers["All states."] = [
+        Turn(tool_calls=[*twice, Call("file_read", {"path": "../secret"})]),
+        Turn(tool_calls=[Call("get_weather", {"city": "Oslo"})]),
+        Turn(text="Done."),
+    ]
+    web.ask(conversation, "All states.")
+    page = in_project(open_page(web.server), web, project, conversation)
+    expect(log(page)).to_contain_text("Trying the same again will not help.")
+    log(page).get_by_role("button", name="4 tool calls").click()
+    log(page).get_by_role("button", name="Same as call 1 – result reused").click()
+    expect(log(page).locator(".call > .head").first).to_be_focused()
+    log(page).get_by_role("button", name="Run fresh").click()
+    expect(log(page).get_by_text("Run by hand just now")).to_be_visible()
+
+
+def test_files_are_mentioned_by_name_wherever_they_lie(web, open_page: Opener) -> None:
+    project, conversation = place(web, "Mentions")
+    web.server.call("PUT", f"/api/projects/{project}/files/content?path=deep/er/plan.md", data=b"x")
+    page = in_project(open_page(web.server), web, project, conversation)
+    composer(page).press_sequentially("Read ＠plan")
+    page.get_by_role("option", name="deep/er/plan.md").wait_for()
+    composer(page).press("Enter")
+    expect(composer(page)).to_have_value("Read @deep/er/plan.md ")
+    expect(page.get_by_role("list", name="Attachments")).to_contain_text("deep/er/plan.md")
+
+
+def test_escape_stops_following_a_growing_answer(web, open_conversation: Callable[..., Page]) -> None:
+    conversation, gate = web.conversation(), threading.Event()
+    lines = [f"Line {n} of a long answer.\n\n" for n in range(120)]
+    web.answers["Tell it all."] = [Turn(text=[*lines, "The end."], gates={60: gate})]
+    page = open_conversation(conversation)
+    say(page, "Tell it all.")
+    expect(log(page)).to_contain_text("Line 59")
+    composer(page).press("Escape")
+    expect(page.get_by_role("button", name="Jump to the answer")).to_be_visible()
+    top = log(page).evaluate("log => log.scrollTop")
+    gate.set()
+    idle(page)
+    assert abs(log(page).evaluate("log => log.scrollTop") - top) <= 2
+
+
+def test_on_a_phone_everything_but_send_is_in_one_menu(web, open_page: Opener) -> None:
+    conversation = web.conversation()
+    phone = {"viewport": {"width": 390, "height": 844}, "has_touch": True, "is_mobile": True}
+    page = open_page(web.server, f"/c/{conversation}", **phone)
+    expect(composer(page)).to_be_visible()
+    page.get_by_role("button", name="Files, model and tools").click()
+    page.get_by_role("menuitemcheckbox", name="Calculator").click()
+    page.keyboard.press("Escape")
+    page.reload()
+    page.get_by_role("button", name="Files, model and tools").click()
+    expect(page.get_by_role("menuitemcheckbox", name="Calculator")).to_have_attribute("aria-checked", "false")
