@@ -1,11 +1,13 @@
 """The web app's files: hashed ones for ever, the page itself anew each time; and plain pages of our own."""
 
+import mimetypes
 import re
 from html import escape
 from pathlib import Path
 
-from flask import Blueprint, Response, current_app, send_from_directory
+from flask import Blueprint, Response, current_app, request, send_from_directory
 from werkzeug.exceptions import NotFound
+from werkzeug.utils import safe_join
 
 from ..settings import ROOT
 from .security import csp_nonce
@@ -23,7 +25,7 @@ NOT_PAGES = ("api/", "auth/", "assets/", "v1/")
 @bp.get("/assets/<path:name>")
 def asset(name: str) -> Response:
     """A built file whose name holds its hash."""
-    response = send_from_directory(_dist() / "assets", name, max_age=YEAR_SECONDS)
+    response = _sent(_dist() / "assets", name, YEAR_SECONDS)
     response.headers["Cache-Control"] = f"public, max-age={YEAR_SECONDS}, immutable"
     return response
 
@@ -36,10 +38,25 @@ def page(name: str = "") -> Response:
         raise NotFound
     if "." in name.rsplit("/", 1)[-1] and name != "index.html":
         try:
-            return send_from_directory(_dist(), name, max_age=HOUR_SECONDS)
+            return _sent(_dist(), name, HOUR_SECONDS)
         except NotFound:
             pass  # an address of the app may hold a file's name
     return _index()
+
+
+def _sent(folder: Path, name: str, max_age: int) -> Response:
+    """A file of the build; the compressed one beside it to who takes that. Raises NotFound."""
+    packed = safe_join(str(folder), f"{name}.gz")
+    if packed is None or not Path(packed).is_file():
+        return send_from_directory(folder, name, max_age=max_age)
+    if "Range" in request.headers or not request.accept_encodings["gzip"]:
+        response = send_from_directory(folder, name, max_age=max_age)
+    else:
+        kind = mimetypes.guess_type(name)[0]
+        response = send_from_directory(folder, f"{name}.gz", mimetype=kind, max_age=max_age)
+        response.headers["Content-Encoding"] = "gzip"
+    response.vary.add("Accept-Encoding")
+    return response
 
 
 def _index() -> Response:
