@@ -2,16 +2,14 @@ import { useMutation, useQuery, useQueryClient } from '@tanstack/vue-query'
 import { computed, toValue, type MaybeRefOrGetter } from 'vue'
 import { useI18n } from 'vue-i18n'
 import { listConversations, restoreConversation } from '@/api/conversations'
-import { listChanges, revertChange } from '@/api/files'
+import { listDeleted, revertChange } from '@/api/files'
 import { keys } from '@/api/keys'
 import { listProjects, restoreProject } from '@/api/projects'
-import { deletedFiles } from '@/lib/deletedFiles'
 import { useToasts } from '@/stores/toasts'
 import { useErrorText } from './useErrorText'
 
 export const KEPT_DAYS = 30
 const DAY_MS = 86_400_000
-const CHANGES = 200
 
 /** How many days something deleted can still be put back. */
 export const daysLeft = (deletedAt: string, now = Date.now()): number => Math.max(0, Math.ceil(KEPT_DAYS - (now - Date.parse(deletedAt)) / DAY_MS))
@@ -22,9 +20,9 @@ export const useDeletedProjects = () =>
   useQuery({ queryKey: keys.projectList({ deleted: true }), queryFn: () => listProjects({ deleted: true }), select: (page) => page.items })
 export const useDeletedFiles = (projectId: MaybeRefOrGetter<string | null>) =>
   useQuery({
-    queryKey: computed(() => [...keys.files(toValue(projectId) ?? ''), 'deleted']),
-    queryFn: () => listChanges(toValue(projectId)!, { limit: CHANGES }),
-    select: (page) => deletedFiles(page.items),
+    queryKey: computed(() => [...keys.deletedFiles(toValue(projectId) ?? ''), 'bin']),
+    queryFn: () => listDeleted(toValue(projectId)!),
+    select: (page) => page.items,
     enabled: () => Boolean(toValue(projectId)),
   })
 
