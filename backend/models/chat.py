@@ -26,7 +26,7 @@ class Conversation(Identified, Base):
         Index("ix_conversations_owner_updated", "owner_id", "updated_at"),
         Index("ix_conversations_owner_archived", "owner_id", "archived", "updated_at"),
         Index("ix_conversations_owner_created", "owner_id", "created_at"),
-        _index_of_some("owner_pinned", "owner_id", "archived", "updated_at", which="pinned IS true"),
+        _index_of_some("owner_pinned", "owner_id", "pinned", "archived", "updated_at", which="pinned IS true"),
         _index_of_some("owner_deleted", "owner_id", "deleted_at", which="deleted_at IS NOT NULL"),
         _index_of_some("temporary", "created_at", which="temporary IS true"),
     )

@@ -46,6 +46,7 @@ def check_operations(app: Flask, examples: int) -> int:
     return count
 
 
+@pytest.mark.timeout(300)  # on a busy machine
 def test_every_operation_answers_as_documented(app: Flask) -> None:
     assert check_operations(app, EXAMPLES) > 55
 
