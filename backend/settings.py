@@ -42,6 +42,7 @@ class Settings:
     llm_idle_timeout: float = 90.0
     upload_max: int = 100 << 20
     project_quota: int = 2 << 30
+    history_quota: int = 4 << 30
     retention_days: int = 0
     database_max: int = 0
     database_url: str = ""
@@ -80,6 +81,7 @@ def load(environ: MutableMapping[str, str], **overrides: Any) -> Settings:
         llm_idle_timeout=reader.seconds("NANOCLAW_LLM_IDLE_TIMEOUT", 90.0),
         upload_max=reader.size("NANOCLAW_UPLOAD_MAX", 100 << 20),
         project_quota=reader.size("NANOCLAW_PROJECT_QUOTA", 2 << 30),
+        history_quota=reader.size("NANOCLAW_HISTORY_QUOTA", 4 << 30),
         retention_days=reader.integer("NANOCLAW_RETENTION_DAYS", 0, 0, 36_500),
         database_max=reader.size("NANOCLAW_DATABASE_MAX", 0),
         database_url=reader.text("DATABASE_URL") or "",

@@ -6,12 +6,13 @@ import threading
 import time
 from collections.abc import Callable
 from datetime import datetime, timedelta
+from functools import partial
 
 from sqlalchemy import select
 
 from ..ids import utc_now
 from ..models import FileChange, ToolCall
-from ..stores import folding, retention
+from ..stores import folding, history_limit, retention
 from .runtime import Runtime
 
 log = logging.getLogger(__name__)
@@ -22,6 +23,8 @@ TEMPORARY_HOURS = 24
 # Conversations that are being made lie out of sight meanwhile, just beyond the 30 days.
 SLACK_HOURS = 1
 YOUNG_BLOB_SECONDS = 86_400.0
+# Long enough for any content that is kept to be named by its record; a full history must make room sooner than in a day.
+JUST_KEPT_SECONDS = 3_600.0
 PAUSE_SECONDS = 0.02
 
 
@@ -45,6 +48,19 @@ class Housekeeping:
         if pruned:
             log.info("the logs of %d runs were pruned", pruned)
         return pruned
+
+    def limit_history(self) -> int:
+        """Keep the earlier contents of each project's files to their size, and let go of those that nothing needs."""
+        db, limit = self._runtime.db, self._runtime.settings.history_quota
+        over = history_limit.projects_over(db, limit) if limit else []
+        dropped = 0
+        for project_id in over:
+            last = history_limit.last_to_drop(db, project_id, limit)
+            dropped += self._until_none(partial(history_limit.drop_some, db, project_id, last))
+        if dropped:
+            log.info("%d of the oldest file changes were dropped: their projects' history was full", dropped)
+            self._drop_blobs(JUST_KEPT_SECONDS)
+        return dropped
 
     def expire(self) -> int:
         """Remove temporary conversations whose last message is older than a day."""
@@ -73,9 +89,9 @@ class Housekeeping:
             self._stopping.wait(PAUSE_SECONDS)  # others write in between
         return total
 
-    def _drop_blobs(self) -> None:
+    def _drop_blobs(self, young_seconds: float = YOUNG_BLOB_SECONDS) -> None:
         """A content that is put again counts as young, so one that is old and unknown will not be asked for."""
-        old = time.time() - YOUNG_BLOB_SECONDS
+        old = time.time() - young_seconds
         known: set[str] | None = None
         for path in self._runtime.blobs.folder.glob("??/*"):
             if self._stopping.is_set():

@@ -40,6 +40,7 @@ class Upkeep:
             _Chore(house.fold, MINUTE_SECONDS, now + MINUTE_SECONDS),
             _Chore(house.prune, HOUR_SECONDS, now + 2 * MINUTE_SECONDS),
             _Chore(house.expire, HOUR_SECONDS, now + 3 * MINUTE_SECONDS),
+            _Chore(house.limit_history, HOUR_SECONDS, now + 4 * MINUTE_SECONDS),
             _Chore(house.purge, DAY_SECONDS, now + 5 * MINUTE_SECONDS),
         ]
 
