@@ -28,7 +28,7 @@ def last_to_drop(database: Database, project_id: str, limit_bytes: int) -> int:
     What runs have changed that still go on stays, whatever its size.
     """
     mine = FileChange.project_id == project_id
-    seen: set[str] = set()
+    seen: set[str | None] = set()
     size = 0
     with database.read() as session:
         going_on = select(Run.id).where(Run.project_id == project_id, Run.status.in_(GOING_ON))
