@@ -5,6 +5,7 @@ from typing import Any
 FIELDS = ("reasoning_content", "reasoning", "reasoning_text", "thinking", "thought", "thoughts")
 ECHOED = ("reasoning_content", "reasoning", "reasoning_details", "reasoning_text")
 _DETAIL_TEXT = ("text", "summary")
+_NAMES = frozenset((*FIELDS, "reasoning_details"))
 
 
 class Reasoning:
@@ -26,6 +27,8 @@ class Reasoning:
 
     def take(self, message: dict[str, Any], whole: bool) -> str:
         """The reasoning of a delta; that of a whole message only if nothing was streamed before."""
+        if _NAMES.isdisjoint(message):  # nearly every delta of most models
+            return ""
         known = whole and bool(self._pieces)
         shown = ""
         for name in FIELDS:
