@@ -63,6 +63,8 @@ export default defineConfig(({ mode }) => ({
     environment: 'jsdom',
     include: ['src/**/*.test.ts'],
     restoreMocks: true,
+    // No test measures time; a busy machine may take long over any of them.
+    testTimeout: 120_000,
     // So that tests see the same aliases as the build.
     server: { deps: { inline: ['markdown-it'] } },
   },

@@ -8,7 +8,7 @@ import { ApiError } from '@/api/problem'
 import { cancelRun, continueRun } from '@/api/runs'
 import { isActive, type CancelReceipt, type Message } from '@/api/types'
 import { chatRows, mergeMessages } from '@/lib/chatRows'
-import type { RunView } from '@/lib/runView'
+import { viewAsMessage, type RunView } from '@/lib/runView'
 import { useToasts } from '@/stores/toasts'
 import { useComposerOptions } from './useComposerOptions'
 import { useConversation } from './useConversations'
@@ -18,6 +18,8 @@ import { useMessages } from './useMessages'
 import { useOutbox, type Outgoing } from './useOutbox'
 import { useRunNotice } from './useRunNotice'
 import { useRunStream } from './useRunStream'
+
+const NONE: Message[] = []
 
 /** One conversation page: its messages, the run that goes on, and all that a person may do. */
 export function createChat(routeId: Ref<string>, projectId: Ref<string | null>, around: Ref<string | null>, leaf: Ref<string | null>) {
@@ -68,9 +70,14 @@ export function createChat(routeId: Ref<string>, projectId: Ref<string | null>, 
   const running = computed(() => runId.value !== null)
   // A page opened in the middle ends before the newest message: what is live belongs further down.
   const atEnd = computed(() => !messages.hasPreviousPage.value)
-  const shownMessages = computed(() => mergeMessages(messages.items.value, atEnd.value ? ((stream.value ?? ended.value)?.messages ?? []) : []))
+  // While text comes in, only `liveMessage` changes: neither the list nor its rows have anything to do.
+  const completed = computed(() => (stream.value ?? ended.value)?.messages ?? NONE)
+  const shownMessages = computed(() => mergeMessages(messages.items.value, atEnd.value ? completed.value : NONE))
   const live = computed(() => (atEnd.value ? (view.value ?? (running.value ? stream.value : null)) : null))
-  const rows = computed(() => chatRows(shownMessages.value, pending.value, live.value))
+  const liveMessage = computed<Message | null>((before) => (live.value ? viewAsMessage(live.value) : (before ?? null)))
+  // An answer that is complete stays as it is until the run goes on or ends.
+  const writing = computed(() => (live.value && (live.value.blocks.length || live.value.messages.at(-1)?.role !== 'assistant') ? live.value.runId : null))
+  const rows = computed(() => chatRows(shownMessages.value, pending.value, writing.value))
 
   watch(routeId, () => {
     started.value = null
@@ -171,7 +178,7 @@ export function createChat(routeId: Ref<string>, projectId: Ref<string | null>, 
     })
 
   return {
-    id, projectId, conversation, messages, options, rows, shownMessages, pending, runId, running, view, ended, receipt, stopping, continuing, editing, notice,
+    id, projectId, conversation, messages, options, rows, liveMessage, shownMessages, pending, runId, running, view, ended, receipt, stopping, continuing, editing, notice,
     atEnd, toNewest, send, resend: outbox.resend, discard: outbox.discard, resendEdited, regenerate, switchBranch, goOn, remove, stop, editQueued, withdraw,
   }
 }

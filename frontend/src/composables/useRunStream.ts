@@ -7,6 +7,9 @@ import { RunReducer, viewFromSteps, type RunEvent, type RunView } from '@/lib/ru
 import { useConnection } from '@/stores/connection'
 
 const GAP_PATIENCE_MS = 1_000
+// The last words of a step do not wait for the next turn; and a message becomes a stored one in the same moment in which
+// it is no longer the one that is being written.
+const AT_ONCE: ReadonlySet<string> = new Set(['step.finished', 'message.completed', 'message.injected'])
 
 interface Hooks {
   onEvent?: (event: RunEvent, view: RunView) => void
@@ -57,8 +60,7 @@ export function useRunStream(runId: MaybeRefOrGetter<string | null>, hooks: Hook
         if (outcome !== 'applied') return
         hooks.onEvent?.(event, current.view)
         if (finished()) finish()
-        // The end of a step is worth a paint of its own: its last words do not wait for the next turn.
-        else if (event.type === 'step.finished') void painter.now()
+        else if (AT_ONCE.has(event.type)) void painter.now()
         else painter.soon()
       },
       poll: async () => {

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { failedCall, makeCall } from '@/mocks/calls'
+import { emptyRunView, viewAsMessage } from './runView'
 import { callLine, callResult, callState, changedFiles, groupParts, queuePlaces, summarise, timeline, twinNumber } from './calls'
 
 describe('tool calls', () => {
@@ -26,8 +27,17 @@ describe('tool calls', () => {
   it('fold with their neighbours, in order', () => {
     const [a, b, c] = ['a', 'b', 'c'].map((id) => makeCall('calculator', {}, 0, { id }))
     const byId = (id: string) => [a, b, c].find((call) => call!.id === id)
-    const blocks = [{ key: '1', type: 'text', text: 'one' }, { key: '2', type: 'tool_call', callId: 'a' }, { key: '3', type: 'tool_call', callId: 'b' }, { key: '4', type: 'text', text: ' ' }, { key: '5', type: 'tool_call', callId: 'c' }]
+    const blocks = [{ type: 'text', text: 'one' }, { type: 'tool_call', callId: 'a' }, { type: 'tool_call', callId: 'b' }, { type: 'text', text: ' ' }, { type: 'tool_call', callId: 'c' }]
     expect(groupParts(blocks, byId).map((part) => (part.kind === 'calls' ? part.calls.length : part.text))).toEqual(['one', 3])
+  })
+
+  it('and the texts between them have the same keys while an answer is written and once it is stored', () => {
+    const call = makeCall('calculator', {}, 0, { id: 'a' })
+    const live = { ...emptyRunView('r'), calls: { a: call }, blocks: [{ key: 'text:0', type: 'text' as const, step: 0, text: 'one', points: 3 }, { key: 'call:a', type: 'tool_call' as const, callId: 'a' }, { key: 'text:1', type: 'text' as const, step: 1, text: 'two', points: 3 }] }
+    const stored = [{ type: 'text', text: 'one' }, { type: 'tool_call', callId: 'a' }, { type: 'text', text: 'two' }]
+    const shown = viewAsMessage(live).blocks.map((block) => (block.type === 'tool_call' ? { type: block.type, callId: block.call_id } : block))
+    expect(groupParts(shown, () => call)).toEqual(groupParts(stored, () => call))
+    expect(groupParts(stored, () => call).map((part) => part.key)).toEqual(['text:0', 'calls:0', 'text:1'])
   })
 
   it('sum up as the time they took together, not one after the other', () => {

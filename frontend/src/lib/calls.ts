@@ -72,17 +72,22 @@ export function callSeconds(call: Call): number | null {
 
 export type Part = { kind: 'text' | 'reasoning'; key: string; text: string; step?: number; seconds?: number } | { kind: 'calls'; key: string; calls: Call[] }
 
-/** Neighbouring calls become one part, so that they can fold together. */
-export function groupParts(blocks: { key: string; type: string; text?: string; callId?: string; step?: number; seconds?: number }[], calls: (id: string) => Call | undefined): Part[] {
+/**
+ * Neighbouring calls become one part, so that they can fold together. Keys count the parts of a kind: an answer has the
+ * same ones while it is written and once it is stored.
+ */
+export function groupParts(blocks: { type: string; text?: string; callId?: string; step?: number; seconds?: number }[], calls: (id: string) => Call | undefined): Part[] {
   const parts: Part[] = []
+  const numbers: Record<string, number> = {}
+  const keyOf = (kind: string) => `${kind}:${(numbers[kind] = (numbers[kind] ?? -1) + 1)}`
   for (const block of blocks) {
     if (block.type === 'tool_call') {
       const call = calls(block.callId!)
       if (!call) continue
       const last = parts.at(-1)
       if (last?.kind === 'calls') last.calls.push(call)
-      else parts.push({ kind: 'calls', key: block.key, calls: [call] })
-    } else if (block.text?.trim()) parts.push({ kind: block.type as 'text' | 'reasoning', key: block.key, text: block.text, step: block.step, seconds: block.seconds })
+      else parts.push({ kind: 'calls', key: keyOf('calls'), calls: [call] })
+    } else if (block.text?.trim()) parts.push({ kind: block.type as 'text' | 'reasoning', key: keyOf(block.type), text: block.text, step: block.step, seconds: block.seconds })
   }
   return parts
 }

@@ -40,6 +40,14 @@ describe('rows of a conversation', () => {
     expect(chatRows([message('a', null)], [pending({ parentId: null })], null).map((row) => row.kind)).toEqual(['pending'])
   })
 
+  it('keep the row of an answer when it is complete: its key is that of its run and its number there', () => {
+    const answer = (id: string, parent: string) => ({ ...message(id, parent), role: 'assistant', run_id: 'r' }) as Message
+    const keys = (messages: Message[], live: string | null) => chatRows(messages, [], live).map((row) => row.key).slice(1)
+    expect(keys([message('a', null)], 'r')).toEqual(['a', 'r:1'])
+    expect(keys([message('a', null), answer('b', 'a')], null)).toEqual(['a', 'r:1'])
+    expect(keys([message('a', null), answer('b', 'a'), message('c', 'b')], 'r')).toEqual(['a', 'r:1', 'c', 'r:2'])
+  })
+
   it('show each message once, stored or just completed', () => {
     const stored = [message('a', null), message('b', 'a')]
     expect(mergeMessages(stored, [message('b', 'a'), message('c', 'b')]).map((item) => item.id)).toEqual(['a', 'b', 'c'])

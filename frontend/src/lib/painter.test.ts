@@ -6,7 +6,7 @@ function fakeClock() {
   let now = 0
   const due: { at: number; run: () => void }[] = []
   const later = (run: () => void, ms: number) => due.push({ at: now + ms, run })
-  const clock: Clock = { now: () => now, later, frame: (run) => later(run, 16) }
+  const clock: Clock = { now: () => now, later, frame: (run) => later(run, 16), shown: () => Promise.resolve() }
   async function advance(ms: number): Promise<void> {
     const end = now + ms
     for (;;) {
@@ -15,8 +15,7 @@ function fakeClock() {
       const next = due.shift()!
       now = Math.max(now, next.at)
       next.run()
-      await Promise.resolve()
-      await Promise.resolve()
+      for (let turn = 0; turn < 4; turn += 1) await Promise.resolve()
     }
     now = end
   }
@@ -57,5 +56,18 @@ describe('painting a growing text', () => {
     painter.soon()
     await advance(1_000)
     expect(starts.at(-1)! - starts.at(-2)!).toBeLessThanOrEqual(1_000)
+  })
+
+  it('paints at once when told so, and not again for what it has shown', async () => {
+    const { clock, advance } = fakeClock()
+    const times: number[] = []
+    const painter = createPainter(async () => void times.push(clock.now()), clock)
+    painter.soon()
+    await advance(20)
+    painter.soon()
+    await advance(10)
+    await painter.now()
+    await advance(500)
+    expect(times).toEqual([16, 30])
   })
 })

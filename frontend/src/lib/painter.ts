@@ -8,29 +8,44 @@ export interface Clock {
   now: () => number
   later: (run: () => void, ms: number) => unknown
   frame: (run: () => void) => unknown
+  /** Once what was changed is on the screen: style, layout and paint cost as much as making the elements. */
+  shown: () => Promise<void>
 }
 
-const browser: Clock = { now: () => performance.now(), later: (run, ms) => setTimeout(run, ms), frame: (run) => (document.hidden ? setTimeout(run, 0) : requestAnimationFrame(run)) }
+function afterFrame(): Promise<void> {
+  const { port1, port2 } = new MessageChannel()
+  return new Promise((resolve) => {
+    port1.onmessage = () => {
+      port1.close()
+      resolve()
+    }
+    port2.postMessage(null)
+  })
+}
+const browser: Clock = { now: () => performance.now(), later: (run, ms) => setTimeout(run, ms), frame: (run) => (document.hidden ? setTimeout(run, 0) : requestAnimationFrame(run)), shown: afterFrame }
 
 /** `paint` shows what there is and gives a promise of when that is done. Call `soon` on every change. */
 export function createPainter(paint: () => Promise<unknown>, clock: Clock = browser) {
-  let waiting = false
+  let waiting: object | null = null
   let paintedAt = -Infinity
   let gap = LEAST_GAP_MS
 
-  async function run(): Promise<void> {
-    waiting = false
+  /** Whatever waits for its turn need not come any more. */
+  async function now(): Promise<void> {
+    waiting = null
     const start = clock.now()
     paintedAt = start
     await paint()
+    await clock.shown()
     gap = Math.min(MOST_GAP_MS, Math.max(LEAST_GAP_MS, (clock.now() - start) * COST_FACTOR))
   }
   function soon(): void {
     if (waiting) return
-    waiting = true
+    const turn = (waiting = {})
+    const run = () => turn === waiting && void now()
     const wait = Math.max(0, paintedAt + gap - clock.now())
-    if (wait) clock.later(() => clock.frame(() => void run()), wait)
-    else clock.frame(() => void run())
+    if (wait) clock.later(() => clock.frame(run), wait)
+    else clock.frame(run)
   }
-  return { soon, now: run }
+  return { soon, now }
 }

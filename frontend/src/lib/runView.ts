@@ -1,4 +1,4 @@
-import type { Call, Message, RunError, RunStatus, Step } from '@/api/types'
+import type { Block, Call, Message, RunError, RunStatus, Step } from '@/api/types'
 
 /**
  * What a run looks like so far, made from its events. Pure: every event gives a new view, and parts that did not
@@ -188,6 +188,16 @@ export class RunReducer {
       this.view = next
     }
     for (const seq of this.early.keys()) if (seq <= this.view.seq) this.early.delete(seq)
+  }
+}
+
+/** The answer that is being written, in the form of one that is stored. */
+export function viewAsMessage(view: RunView): Message {
+  const blocks = view.blocks.map((block): Block => (block.type === 'tool_call' ? { type: block.type, call_id: block.callId } : { type: block.type, text: block.text }))
+  const content = view.blocks.find((block): block is TextBlock => block.type === 'text')?.text ?? ''
+  return {
+    id: '', conversation_id: '', parent_id: null, siblings: [], position: 0, role: 'assistant', state: 'sent', content, reasoning: '', blocks,
+    tool_calls: Object.values(view.calls), attachments: [], model: '', usage: null, error: null, run_id: view.runId, created_at: '',
   }
 }
 

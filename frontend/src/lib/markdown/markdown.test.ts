@@ -25,7 +25,7 @@ const chunked = fc.tuple(document, fc.array(fc.nat(600), { maxLength: 30 }))
 
 // LONG_TESTS=1 looks much further.
 const RUNS = process.env.LONG_TESTS ? 4_000 : 150
-const PATIENCE_MS = process.env.LONG_TESTS ? 300_000 : 20_000
+const PATIENCE_MS = process.env.LONG_TESTS ? 900_000 : 120_000
 
 describe('the block splitter', () => {
   it('gives the same blocks for any chunking as one rendering of the whole', () => {
@@ -45,6 +45,17 @@ describe('the block splitter', () => {
         expect(shape(stream(text, Array.from(text, (_, index) => index)).live)).toEqual(whole(text))
       }),
       { numRuns: RUNS / 10 },
+    )
+  }, PATIENCE_MS)
+
+  it('does so at the end too where links are defined by name, before or after their use', () => {
+    const lines = ['[p]: https://example.org', '[^1]: https://example.org/note', 'See [the page][p] and [p].', 'A note[^1].', '[p]:', '  https://example.org/next "title"', ...LINES]
+    const text = fc.array(fc.constantFrom(...lines), { minLength: 1, maxLength: 24 }).map((parts) => parts.join('\n'))
+    fc.assert(
+      fc.property(fc.tuple(text, fc.array(fc.nat(600), { maxLength: 30 })), ([source, cuts]) => {
+        expect(shape(stream(source, cuts.map((cut) => cut % (source.length + 1))).done)).toEqual(whole(source))
+      }),
+      { numRuns: RUNS },
     )
   }, PATIENCE_MS)
 

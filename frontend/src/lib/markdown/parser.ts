@@ -5,6 +5,8 @@ import createMarkdownIt, { type MarkdownIt, type RendererRule, type Token } from
 
 export interface Env {
   projectId?: string | null
+  /** Called when a source defines a link by name. */
+  onDefinition?: () => void
   [key: PropertyKey]: unknown
 }
 
@@ -102,8 +104,10 @@ function topLevel(tokens: Token[]): Token[][] {
 export function parseBlocks(source: string, env: Env = {}): RawBlock[] {
   const lines = source.split('\n')
   // A fresh copy each time: markdown-it keeps the link definitions it meets in the environment.
-  const own = { ...env }
-  return topLevel(md.parse(source, own)).map((tokens) => blockOf(tokens, lines, own))
+  const own: Env = { ...env }
+  const tokens = md.parse(source, own)
+  if (own.references && Object.keys(own.references).length) env.onDefinition?.()
+  return topLevel(tokens).map((group) => blockOf(group, lines, own))
 }
 
 /** The lines at which top-level blocks begin; cheaper than parseBlocks as inline text is not looked at. */

@@ -16,16 +16,20 @@ function lineOffset(text: string, line: number): number {
 
 /**
  * Renders a text that grows. Only what lies after the last frozen block is parsed again: a block freezes once
- * the next one has begun on a whole line. `finish` compares with one rendering of the whole text, since a late
- * link definition may change what stands above.
+ * the next one has begun on a whole line. A link definition may change what stands above it: where one was met, `finish`
+ * compares with one rendering of the whole text.
  */
 export class StreamingMarkdown {
   private frozen: Block[] = []
   private frozenEnd = 0
   private source = ''
   private tail: Block[] = []
+  private defined = false
+  private readonly env: Env
 
-  constructor(private readonly env: Env = {}) {}
+  constructor(env: Env = {}) {
+    this.env = { ...env, onDefinition: () => (this.defined = true) }
+  }
 
   get blocks(): Block[] {
     return [...this.frozen, ...this.tail]
@@ -40,6 +44,8 @@ export class StreamingMarkdown {
   }
 
   finish(text: string): Block[] {
+    if (text !== this.source) this.update(text)
+    if (!this.defined) return this.blocks
     const whole = parseBlocks(text, this.env)
     this.tail = this.adopt(whole, 0, this.blocks)
     this.frozen = []
@@ -80,13 +86,15 @@ export class StreamingMarkdown {
 const CACHED_TEXTS = 300
 const cache = new Map<string, Block[]>()
 
-/** The blocks of a finished text; remembered, since a virtual list mounts the same message many times. */
-export function renderWhole(text: string, env: Env = {}): Block[] {
-  const key = `${env.projectId ?? ''}\n${text}`
-  const known = cache.get(key)
-  if (known) return known
-  const blocks = new StreamingMarkdown(env).finish(text)
-  cache.set(key, blocks)
+const cacheKey = (text: string, env: Env) => `${env.projectId ?? ''}\n${text}`
+
+/** Keeps the blocks of a finished text, since a virtual list mounts the same message many times. */
+export function remember(text: string, env: Env, blocks: Block[]): Block[] {
+  cache.set(cacheKey(text, env), blocks)
   if (cache.size > CACHED_TEXTS) cache.delete(cache.keys().next().value!)
   return blocks
 }
+
+/** The blocks of a finished text. */
+export const renderWhole = (text: string, env: Env = {}): Block[] =>
+  cache.get(cacheKey(text, env)) ?? remember(text, env, parseBlocks(text, env).map((block, key) => ({ ...block, key })))
