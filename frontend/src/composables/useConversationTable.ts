@@ -51,5 +51,7 @@ export function useConversationTable(projectId: () => string | undefined) {
   }
   const pickAll = (on: boolean) => (chosen.value = new Set(on ? items.value.map((item) => item.id) : []))
   watch(filter, () => pickAll(false))
+  // What has left the list is picked no more, as nobody sees it.
+  watch(picked, (still) => still.length < chosen.value.size && (chosen.value = new Set(still.map((item) => item.id))))
   return { list, items, words, query, tag, archived, sort, picked, pick, pickAll, isPicked: (id: string) => chosen.value.has(id) }
 }
