@@ -1,12 +1,13 @@
 """The database, unbound until an application opens it."""
 
-import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
 from sqlalchemy import Connection, Engine, create_engine, event
 from sqlalchemy.orm import Session, sessionmaker
+
+from .fair_lock import FairLock
 
 BUSY_TIMEOUT_MS = 10_000
 NOT_OPEN = "the database is not open"
@@ -20,7 +21,7 @@ class Database:
         self._looking: Engine | None = None
         self._sessions: sessionmaker[Session] | None = None
         # SQLite has one writer: waiting here is fair and wakes at once, its own busy handler polls.
-        self._writing = threading.Lock()
+        self._writing = FairLock()
 
     def open(self, url: str) -> None:
         """Bind to a database URL; called once, before the first session."""

@@ -14,6 +14,7 @@ from sqlalchemy.exc import DBAPIError, OperationalError, SQLAlchemyError
 from ..agent.types import CallRecord, Record
 from ..errors import NanoClawError, StorageError
 from ..extensions import Database
+from ..fair_lock import FairLock
 from ..meters import Meters
 from . import grouping
 from .batches import Batch
@@ -57,7 +58,7 @@ class RunWriter:
         self.fallback = Fallback(None) if fallback is None else fallback
         self.meters = Meters()
         self.on_trouble: Callable[[str], None] = lambda run_id: None
-        self._committing = threading.Lock()
+        self._committing = FairLock()
         self._waiting = threading.Condition()
         self._pending: list[Batch] = []
         self._last_deltas: dict[str, float] = {}
