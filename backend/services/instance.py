@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from ..agent.types import JsonObject
-from ..errors import Unavailable
+from ..errors import StorageError, Unavailable
 from ..settings import Settings
 
 PRIVATE_FOLDER = 0o700
@@ -73,11 +73,17 @@ def prepare(settings: Settings) -> Settings:
 
 
 def protect_database(settings: Settings) -> None:
-    """Only the owner of the process may read the database."""
+    """Only the owner of the process may read the database. Raises StorageError if it cannot be had for itself."""
     for name in ("nanoclaw.db", "nanoclaw.db-wal", "nanoclaw.db-shm"):
         path = settings.instance / name
-        if path.exists():
-            path.chmod(PRIVATE_FILE)
+        try:
+            if path.exists():
+                path.chmod(PRIVATE_FILE)
+        except OSError as fault:
+            raise StorageError(
+                f"The database cannot be used: {path}: {fault.strerror}.",
+                suggestion="Make the file and its folder writable for the user who starts NanoClaw.",
+            ) from fault
 
 
 def _key(path: Path) -> str:
