@@ -43,7 +43,7 @@ def test_a_run_that_kills_its_server_each_time_is_given_up(
         "scripted-model",
         [
             Turn(text="First I count.", tool_calls=[Call("calculator", {"expression": "6*7"})]),
-            Turn(text="Now I look.", tool_calls=[Call("look_up", {}), Call("calculator", {"expression": "1+1"})]),
+            Turn(text="Now I look.", tool_calls=[Call("look_up", {})]),
             Turn(text="As before."),
         ],
     )
@@ -61,7 +61,7 @@ def test_a_run_that_kills_its_server_each_time_is_given_up(
     assert len(model.requests()) == 2  # no answer was asked for twice
     steps = server.get(f"/api/runs/{run_id}/steps")["items"]
     assert [s["status"] for s in steps] == ["completed", "failed"]
-    assert [c["status"] for s in steps for c in s["tool_calls"]] == ["success", "unknown", "success"]
+    assert [c["status"] for s in steps for c in s["tool_calls"]] == ["success", "unknown"]
     answer = server.get(f"/api/conversations/{conversation}/messages")["items"][-1]
     assert (answer["role"], answer["content"], answer["error"]["code"]) == ("assistant", "Now I look.", "crash_loop")
     # The server lives, and the conversation can go on.
