@@ -12,7 +12,7 @@ from .base import Base, Identified
 class Run(Identified, Base):
     """One agent run. Writes of its worker are conditional on `lease_epoch`.
 
-    `deaths` counts the workers in a row that died over it while `done_at_death`, its ended steps and calls, did not grow.
+    `deaths` counts the workers in a row that died over it while `done_at_death`, what it has begun and ended, did not grow.
 
     After its end its log is folded, and when it is too old or too much, pruned down to the last event.
     """

@@ -115,10 +115,12 @@ def _taken_by(run_id: str) -> tuple[ColumnElement[bool], ...]:
 
 
 def _work_done(session: Session, run_id: str) -> int:
-    """Grows with every step and call that has come to its end."""
-    steps = select(func.count()).where(Step.run_id == run_id, Step.finished_at.is_not(None)).scalar_subquery()
-    calls = select(func.count()).where(ToolCall.run_id == run_id, ToolCall.finished_at.is_not(None)).scalar_subquery()
-    return int(session.execute(select(steps + calls)).scalar_one())
+    """Grows with every step and call that begins and that ends; to begin one anew is no progress."""
+    counts = [
+        select(func.count() + func.count(table.finished_at)).where(table.run_id == run_id).scalar_subquery()
+        for table in (Step, ToolCall)
+    ]
+    return int(session.execute(select(counts[0] + counts[1])).scalar_one())
 
 
 def _free(now: datetime) -> ColumnElement[bool]:

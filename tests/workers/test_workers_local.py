@@ -190,6 +190,27 @@ def test_a_run_that_can_no_longer_be_assembled_keeps_what_was_done(
     assert all(step.finished_at for step in steps)
 
 
+def test_a_run_that_even_giving_up_kills_is_ended_with_nothing_open(
+    make_instance: Make, task: Task, model: ModelServer
+) -> None:
+    instance = make_instance()
+    run_id = task(instance, "deadly")
+    call = {"id": "c", "type": "function", "function": {"name": "calculator", "arguments": "{}"}, "status": "executing"}
+    dead = {"status": "running", "lease_owner": "dead", "started_at": utc_now(), "deaths": 9, "done_at_death": 2}
+    with instance.runtime.db.write() as session:
+        session.execute(update(Run).where(Run.id == run_id).values(dead))
+        session.add(Step(run_id=run_id, index=0, status="running", usage={}))
+        fixed = {"step": 0, "position": 0, "name": "calculator", "status": "executing"}
+        session.add(ToolCall(run_id=run_id, id="c", call=call, **fixed))
+    instance.start()
+    run = finished(instance, run_id)
+    assert (run.status, run.error["code"], run.deaths) == ("failed", "crash_loop", 10)
+    with instance.runtime.db.read() as session:
+        assert session.scalars(select(Step.status)).all() == ["failed"]
+        assert session.scalars(select(ToolCall.status)).all() == ["unknown"]
+    assert model.requests() == []
+
+
 def test_messages_that_a_run_has_taken_stay_as_they_are(make_instance: Make) -> None:
     instance = make_instance()  # not started: the run is ours
     runtime = instance.runtime

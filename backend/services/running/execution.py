@@ -9,11 +9,11 @@ from sqlalchemy import select, update
 from ...agent.core import AgentCore
 from ...agent.guardrails import TerminationResult
 from ...agent.ports import StateStore
-from ...agent.types import Event, RunOutcome, RunRecord
+from ...agent.types import RunOutcome
 from ...cancel import CancelToken
 from ...channels.log import EventLog
 from ...errors import LeaseLost, NanoClawError
-from ...ids import iso_now, utc_now
+from ...ids import utc_now
 from ...models import Conversation, Message, Run
 from ...stores.leases import MAX_DEATHS, Lease
 from ...stores.sql import RunPlace, SqlRunStore
@@ -21,7 +21,7 @@ from ...stores.writer import RunWriter
 from ..runs import RunRequest, add_chat_run
 from ..runtime import Runtime
 from .assembly import assemble
-from .giving_up import cannot_start, crashed_too_often, given_up
+from .giving_up import bare_end, cannot_start, crashed_too_often, given_up
 
 log = logging.getLogger(__name__)
 
@@ -82,12 +82,8 @@ class Execution:
     def _give_up(self, lease: Lease, store: StateStore, why: TerminationResult) -> None:
         """A run that cannot go on ends with its reason like any other, and keeps what was done of it."""
         log.warning("run %s is given up: %s", lease.run_id, (why.error or {}).get("code"))
-        if lease.deaths > MAX_DEATHS:  # even reading what was done of it has killed the server
-            record = RunRecord(
-                lease.run_id, status="failed", stop_reason="error", error=why.error, finished_at=iso_now()
-            )
-            ended = Event("run.finished", {"status": "failed", "stop_reason": "error", "error": why.error})
-            store.record([record], [ended], self.events.send_progress)
+        if lease.deaths >= 2 * MAX_DEATHS:  # even to read all that was done of it kills the server
+            store.record(*bare_end(self.runtime, lease.run_id, why), self.events.send_progress)
             return
         core = AgentCore(self.runtime.catalogue.offline, self.runtime.executor, store, self.events)
         core.run(given_up(self.runtime, lease, why))

@@ -1,13 +1,19 @@
 """The end of a run that cannot go on: what was done of it is kept, without asking a model or a tool again."""
 
+from dataclasses import replace
+
+from sqlalchemy import select
+
 from ...agent.guardrails import GuardrailConfig, TerminationResult, failed
-from ...agent.types import RunSpec
+from ...agent.types import Event, Record, RunRecord, RunSpec
 from ...errors import NanoClawError, NotFound
-from ...models import Run
+from ...ids import iso_now
+from ...models import Run, Step, ToolCall
 from ...stores.leases import Lease
 from ..runtime import Runtime
 from . import resuming
 from .assembly import kind_of, resume_of
+from .proving import unknown
 
 
 def crashed_too_often(lease: Lease) -> TerminationResult:
@@ -47,3 +53,21 @@ def given_up(runtime: Runtime, lease: Lease, why: TerminationResult) -> RunSpec:
         resume=resume,
         given_up=why,
     )
+
+
+def bare_end(runtime: Runtime, run_id: str, why: TerminationResult) -> tuple[list[Record], list[Event]]:
+    """The end without an answer: only what is open is read."""
+    with runtime.db.read() as session:
+        steps = session.scalars(select(Step).where(Step.run_id == run_id, Step.finished_at.is_(None))).all()
+        calls = session.scalars(select(ToolCall).where(ToolCall.run_id == run_id, ToolCall.finished_at.is_(None))).all()
+    records: list[Record] = []
+    events: list[Event] = []
+    for row in calls:
+        records.append(ended := unknown(resuming.call_record(row)))
+        events.append(Event("tool_call.finished", {"call": ended.call}))
+    for step in map(resuming.step_record, steps):
+        records.append(replace(step, status="failed", finished_at=iso_now()))
+        events.append(Event("step.finished", {"step": step.index}))
+    records.append(RunRecord(run_id, why.status, why.stop_reason, error=why.error, finished_at=iso_now()))
+    events.append(Event("run.finished", {"status": why.status, "stop_reason": why.stop_reason, "error": why.error}))
+    return records, events

@@ -20,7 +20,7 @@ def load(session: Session, run: Run) -> Resume:
         select(ToolCall).where(ToolCall.run_id == run.id).order_by(ToolCall.step, ToolCall.position)
     ).all()
     return Resume(
-        steps=tuple(_step(row) for row in steps),
+        steps=tuple(step_record(row) for row in steps),
         calls=tuple(call_record(row) for row in calls),
         elapsed_seconds=sum(_seconds(row) for row in steps),
         injections=_injections(session, run.id),
@@ -54,7 +54,8 @@ def _seconds(row: Step) -> float:
     return max(0.0, (ended - begun).total_seconds()) if begun and ended else 0.0
 
 
-def _step(row: Step) -> StepRecord:
+def step_record(row: Step) -> StepRecord:
+    """A stored step as the engine knows it; one that did not complete is still running."""
     return StepRecord(
         run_id=row.run_id,
         index=row.index,
