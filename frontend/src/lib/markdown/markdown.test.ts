@@ -18,7 +18,7 @@ function stream(text: string, cuts: number[]): { live: Block[]; done: Block[] } 
 // Lines that open, continue, interrupt or change blocks; any mix of them is a text.
 const LINES = [
   'A paragraph with *emphasis* and `code`.', 'another line', '', '', '# Heading', '## Second', '#no heading', '- item', '- [ ] task', '  continued', '    indented', '1. first', '2. second', '3) other marker',
-  '> quote', '> - list in quote', '---', '===', '***', '```python', '```', '~~~', 'print(1)', '| a | b |', '|---|--:|', '| 1 | 2 |', '+ plus item', '* star item', '\\# escaped', 'https://example.org/x?a=1', '<b>raw</b>', '&amp; &copy;', '  - nested', '中文，标点。', 'line with two spaces  ', '\ttab', '![alt](x.png)', '[link](https://example.org)',
+  '> quote', '> - list in quote', '---', '===', '***', '```python', '```', '~~~', 'print(1)', '| a | b |', '|---|--:|', '| 1 | 2 |', '+ plus item', '* star item', '\\# escaped', 'https://example.org/x?a=1', '<b>raw</b>', '&amp; &copy;', '  - nested', '中文，标点。', 'line with two spaces  ', '\ttab', '![alt](x.png)', '$$', '\\[', '\\]', 'x = $a_1$ and \\(b^2\\)', 'from $5 to $6', '$$y^2$$ inline', '[link](https://example.org)',
 ]
 const document = fc.array(fc.constantFrom(...LINES), { minLength: 1, maxLength: 24 }).map((lines) => lines.join('\n'))
 const chunked = fc.tuple(document, fc.array(fc.nat(600), { maxLength: 30 }))
@@ -88,7 +88,8 @@ const ATTACKS = [
   '<script>alert(1)</script>', '<img src=x onerror=alert(1)>', '<svg onload=alert(1)>', '<iframe src="javascript:alert(1)"></iframe>', '<a href="javascript:alert(1)">x</a>', '[x](javascript:alert(1))', '[x](JaVaScRiPt:alert(1))',
   '[x](data:text/html;base64,PHNjcmlwdD4=)', '[x](vbscript:msgbox(1))', '![x](javascript:alert(1))', '![x](data:image/svg+xml;base64,PHN2Zz4=)', '<javascript:alert(1)>', '[x](&#106;avascript:alert(1))', '[x](java\nscript:alert(1))', '[x](\u0001javascript:alert(1))',
   '<div style="position:fixed;inset:0">x</div>', '<style>*{display:none}</style>', '<form action="https://evil.example"><button>ok</button></form>', '<math><mi//xlink:href="data:x,<script>alert(1)</script>">', '<noscript><p title="</noscript><img src=x onerror=alert(1)>">',
-  '`<img src=x onerror=alert(1)>`', '| <img src=x onerror=alert(1)> |\n|---|\n| <script>alert(1)</script> |', '> <object data="javascript:alert(1)">', '[x]: javascript:alert(1)\n\n[x]', '![" onerror="alert(1)](https://example.org/x.png)', '[" onmouseover="alert(1)](https://example.org "\\" onmouseover=\\"alert(1)")', '![x](x" onerror="alert(1))',
+  '`<img src=x onerror=alert(1)>`', '$<img src=x onerror=alert(1)>$', '$$\n\\href{javascript:alert(1)}{x}\n$$', '\\(\\htmlStyle{position:fixed}{x}<svg onload=alert(1)>\\)',
+  '| <img src=x onerror=alert(1)> |\n|---|\n| <script>alert(1)</script> |', '> <object data="javascript:alert(1)">', '[x]: javascript:alert(1)\n\n[x]', '![" onerror="alert(1)](https://example.org/x.png)', '[" onmouseover="alert(1)](https://example.org "\\" onmouseover=\\"alert(1)")', '![x](x" onerror="alert(1))',
 ]
 
 function dangers(html: string): string[] {

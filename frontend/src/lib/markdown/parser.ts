@@ -1,5 +1,6 @@
 import DOMPurify from 'dompurify'
 import createMarkdownIt, { type MarkdownIt, type RendererRule, type Token } from 'markdown-it'
+import { addMath } from './math'
 
 /** Markdown to safe HTML. Two walls: markdown-it passes no HTML through, and DOMPurify checks what came out. */
 
@@ -11,7 +12,7 @@ export interface Env {
 }
 
 const TAGS = [
-  'p', 'h1', 'h2', 'h3', 'h4', 'h5', 'h6', 'ul', 'ol', 'li', 'blockquote', 'pre', 'code', 'em', 'strong', 's', 'a', 'br', 'hr', 'table', 'thead', 'tbody', 'tr', 'th', 'td', 'img', 'div',
+  'p', 'h1', 'h2', 'h3', 'h4', 'h5', 'h6', 'ul', 'ol', 'li', 'blockquote', 'pre', 'code', 'em', 'strong', 's', 'a', 'br', 'hr', 'table', 'thead', 'tbody', 'tr', 'th', 'td', 'img', 'div', 'span',
 ]
 const ATTRIBUTES = ['href', 'title', 'class', 'start', 'src', 'alt', 'target', 'rel', 'loading', 'tabindex', 'scope']
 const REMOTE = /^(?:https?:)?\/\//i
@@ -51,6 +52,7 @@ function createParser(): MarkdownIt {
     // A remote picture would tell its server who reads this: it opens by a click only.
     return `<a class="remote-image" target="_blank" rel="noopener noreferrer" href="${md.utils.escapeHtml(source)}">${alt || md.utils.escapeHtml(source)}</a>`
   }
+  addMath(md)
   return md
 }
 
