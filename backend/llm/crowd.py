@@ -9,8 +9,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 CROWD = 32
-SECONDS_PER_READER = 0.00025
-LONGEST_REST_SECONDS = 0.05
+SECONDS_PER_READER = 0.0005
+LONGEST_REST_SECONDS = 0.1
 
 
 class Crowd:
