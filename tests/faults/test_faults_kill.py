@@ -5,6 +5,7 @@ import random
 import sys
 import threading
 import time
+from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 
@@ -17,7 +18,7 @@ from support.server import Server
 
 SEED = int(os.environ.get("NANOCLAW_FAULT_SEED", "20260131"))
 RUNS_AT_ONCE = 3
-MOST_FRAMES_A_LIFE = 60  # two viewers a run: a run is some hundred events long
+MOST_FRAMES_A_LIFE = 120  # two viewers a run: a run is some hundred events long
 JITTER_SECONDS = 0.1
 LONGEST_LIFE_SECONDS = 20.0
 END_SECONDS = 30.0
@@ -99,8 +100,12 @@ def crash_and_check(server: Server, model: ModelServer, kills: int, seed: int) -
         f"{sum(map(len, evidence.events.values()))} events, {len(unknown)} unknown "
         f"({sorted(c['name'] for c in unknown)}), last start to last end {took:.1f} s\n"
     )
+    ended = Counter(run["status"] for run in evidence.runs.values() if run["kind"] == "chat")
+    sys.stderr.write(f"the runs of messages ended as {dict(ended)}\n")
     assert wrong == [], "\n".join(wrong[:20])
     assert took < END_SECONDS
+    # Some may be given up, for it looks as if they killed their server; the work must get done all the same.
+    assert ended["completed"] >= sum(ended.values()) / 2, ended
     assert [v for v in model.violations if "done" not in v] == []
 
 
