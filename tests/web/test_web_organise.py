@@ -126,6 +126,7 @@ def test_deleted_is_undone_by_z_or_brought_back_from_the_bin(web, open_page: Ope
     choose(page, "Gone today", "Delete")
     expect(link).to_have_count(0)
     page.wait_for_url(f"{web.server.url}/")
+    expect(page.get_by_text("Deleted “Gone today”.", exact=True)).to_be_visible()
     page.keyboard.press("z")
     expect(link).to_be_visible()
     link.focus()
