@@ -172,6 +172,24 @@ def test_a_growing_answer_is_followed_by_who_is_at_its_end(web, open_conversatio
     expect(log(page).get_by_text("The last line.")).to_be_in_viewport()
 
 
+def test_a_finished_answer_keeps_its_elements(web, open_conversation: Callable[..., Page]) -> None:
+    conversation, gate = web.conversation(), threading.Event()
+    web.answers["Stay."] = [Turn(text=["# Title\n\n", "A *paragraph*, and $x_1$.\n\n", "The end."], gates={2: gate})]
+    page = open_conversation(conversation)
+    say(page, "Stay.")
+    answer = log(page).get_by_role("article").last
+    expect(answer).to_have_attribute("aria-busy", "true")
+    expect(answer).to_contain_text("paragraph")
+    answer.get_by_role("heading").evaluate("part => { part.dataset.seen = 'yes' }")
+    gate.set()
+    idle(page)
+    expect(answer).to_contain_text("The end.")
+    expect(answer).not_to_have_attribute("aria-busy", "true")
+    expect(answer.get_by_role("group", name="Message actions")).to_be_attached()
+    expect(answer.get_by_role("heading")).to_have_attribute("data-seen", "yes")
+    expect(answer.locator("math msub")).to_have_count(1)
+
+
 def test_two_tabs_show_the_same(web, open_conversation: Callable[..., Page], open_page: Opener) -> None:
     conversation, gate = web.conversation(), threading.Event()
     turn = Turn(text=["Half ", "whole."], gates={1: gate})
