@@ -22,7 +22,7 @@ def serve(server: Server, *args: str, **env: str) -> subprocess.CompletedProcess
     """Run `serve` to its end (it is expected not to serve)."""
     argv = [sys.executable, "-m", "backend.cli", "serve", "--no-browser", *args]
     environ = {**server.environment(), **env}
-    return subprocess.run(argv, env=environ, capture_output=True, text=True, timeout=30, cwd=server.instance.parent)
+    return subprocess.run(argv, env=environ, capture_output=True, text=True, timeout=120, cwd=server.instance.parent)
 
 
 def test_an_old_python_can_read_the_entry_script() -> None:
@@ -59,7 +59,7 @@ def test_a_second_start_opens_the_running_server(tmp_path: Path) -> None:
         assert f"{server.url}/auth/" in second.stderr
         link = subprocess.run(
             [sys.executable, "-m", "backend.cli", "link"],
-            env=dict(server.environment()), capture_output=True, text=True, timeout=30, cwd=tmp_path,
+            env=dict(server.environment()), capture_output=True, text=True, timeout=120, cwd=tmp_path,
         ).stdout.strip()  # fmt: skip
         server.session.headers.pop("Authorization")
         answer = server.session.get(link, allow_redirects=False, timeout=5)

@@ -35,6 +35,7 @@ def row(page: Page, text: str) -> Locator:
 
 def cells(page: Page, text: str) -> dict[str, str]:
     """A row of the runs by the names of its columns."""
+    expect(row(page, text)).to_be_visible()
     heads = page.get_by_role("table", name="Runs").get_by_role("columnheader").all_inner_texts()
     return dict(zip(heads, row(page, text).get_by_role("cell").all_inner_texts(), strict=True))
 
