@@ -4,7 +4,7 @@ export const LICENCES: { licence: string; names: string[] }[] = [
     licence: 'MIT',
     names: [
       'codemirror', '@codemirror/commands', '@codemirror/lang-json', '@codemirror/lang-python', '@codemirror/language', '@codemirror/merge', '@codemirror/state', '@codemirror/view', '@lezer/highlight',
-      '@tanstack/vue-query', 'eventsource-parser', 'markdown-it', 'pinia', 'reka-ui', 'virtua', 'vue', 'vue-i18n', 'vue-router',
+      '@tanstack/vue-query', 'eventsource-parser', 'katex', 'markdown-it', 'pinia', 'reka-ui', 'virtua', 'vue', 'vue-i18n', 'vue-router',
       'alembic', 'charset-normalizer', 'ddgs', 'gunicorn', 'jmespath', 'json_repair', 'jsonschema_rs', 'openpyxl', 'pydantic', 'python-docx', 'SQLAlchemy', 'urllib3',
     ],
   },
