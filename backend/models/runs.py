@@ -103,6 +103,7 @@ class RunEvent(Base):
     """One event of a run, as every viewer gets it; `data` is JSON text."""
 
     __tablename__ = "run_events"
+    __table_args__ = ({"sqlite_with_rowid": False},)  # the rows of a run lie together
     run_id: Mapped[str] = mapped_column(ForeignKey("runs.id", ondelete="CASCADE"), primary_key=True)
     seq: Mapped[int] = mapped_column(primary_key=True)
     type: Mapped[str] = mapped_column(String(40))

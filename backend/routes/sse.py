@@ -28,8 +28,8 @@ class StreamServer(Protocol):
     def will_adopt(self) -> None:
         """Said before the head is sent."""
 
-    def adopt(self, live: "Live[Any]") -> None:
-        """Go on with a stream; close it at its end."""
+    def adopt(self, live: "Live[Any]", first: bytes) -> None:
+        """Send the head and the first lines, go on with the stream; close it at its end."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,12 +122,12 @@ def stream(feed: Feed[T], frame_of: Callable[[T], Frame], may_go_on: Callable[[]
 
 
 def _begin(live: Live[T], server: StreamServer) -> Iterator[bytes]:
-    """The first lines are sent by the request's own thread; the server goes on with the rest."""
+    """The request's own thread reads the first lines; the server sends them and goes on with the rest."""
     server.will_adopt()
-    yield RETRY + (live.page() if live.behind else b"")
-    if not live.ended:
-        live.handed_over = True
-        server.adopt(live)
+    first = RETRY + (live.page() if live.behind else b"")
+    live.handed_over = True
+    server.adopt(live, first)
+    yield from ()
 
 
 def reader_has_left() -> Callable[[], bool]:

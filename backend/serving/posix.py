@@ -6,6 +6,7 @@ import signal
 import socket
 import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -17,7 +18,7 @@ from gunicorn.workers import gthread
 
 from ..routes.sse import STREAM_SERVER
 from ..settings import Settings
-from . import Start, connections
+from . import Start, connections, openings
 from .streams import Live, Streams
 
 # Runs get 10 s to reach their next record; the answers under way get the rest.
@@ -50,6 +51,7 @@ class Worker(gthread.ThreadWorker):  # type: ignore[misc]
         self._app, self.stop_app = self.app.start()
         self.wsgi = self._answer
         self._streams = Streams()
+        self._openings = ThreadPoolExecutor(1, thread_name_prefix="opening")
         self._serving = threading.local()
 
     def accept(self, listener: socket.socket) -> None:
@@ -65,6 +67,13 @@ class Worker(gthread.ThreadWorker):  # type: ignore[misc]
         connection.timeout = time.monotonic() + connections.FIRST_BYTE_SECONDS
         self.pending_conns.append(connection)
         self.poller.register(client, selectors.EVENT_READ, partial(self.on_pending_socket_readable, connection))
+
+    def enqueue_req(self, conn: Any) -> None:
+        """As gunicorn's, but those who open a stream stand in line: all at once would only wait for one another."""
+        pool = self._openings if openings.opens_stream(conn.sock) else self.tpool
+        pool.submit(self.handle, conn).add_done_callback(
+            lambda done: self.method_queue.defer(self.finish_request, conn, done)
+        )
 
     def handle_request(self, req: Any, conn: Any) -> Any:
         """As gunicorn's; a body that stops early is an error."""
@@ -111,11 +120,13 @@ class _StreamPlace:
         """The connection serves no other request after this one."""
         self.response.force_close()
 
-    def adopt(self, live: Live) -> None:
-        """The loop of streams goes on; the thread of the request is free."""
-        self.response.chunked = False  # gunicorn would send the last chunk when its thread is done
+    def adopt(self, live: Live, first: bytes) -> None:
+        """The loop of streams goes on, from the head; the thread of the request is free."""
+        response, chunked = self.response, self.response.chunked
+        head = "".join([*response.default_headers(), *(f"{name}: {value}\r\n" for name, value in response.headers)])
+        response.headers_sent, response.chunked = True, False  # nothing is left for gunicorn to send
         self.connection.given_away = True
-        self.streams.adopt(self.connection.sock, live)
+        self.streams.adopt(self.connection.sock, live, f"{head}\r\n".encode("latin-1"), first, chunked=chunked)
 
 
 class Server(Arbiter):  # type: ignore[misc]

@@ -24,6 +24,9 @@ CHECK_SECONDS = 1.0
 # What may wait for the database does it here: pages of rows, and whether a viewer may still watch.
 READERS = 2
 RECEIVE_BYTES = 65_536
+# With more viewers than this the loop rests between its turns: waking for each event of each run costs more than the events.
+CROWD = 32
+CROWD_REST_SECONDS = 0.005
 END = b"0\r\n\r\n"
 READ, WRITE = selectors.EVENT_READ, selectors.EVENT_WRITE
 
@@ -61,7 +64,8 @@ class _Viewer:
 
     sock: socket.socket
     live: Live
-    out: bytes = b""
+    out: bytes
+    chunked: bool
     sent_at: float = field(default_factory=time.monotonic)
     busy: bool = False
     asking: bool = False
@@ -88,10 +92,16 @@ class Streams:
         self._thread = threading.Thread(target=self._run, name="streams", daemon=True)
         self._thread.start()
 
-    def adopt(self, sock: socket.socket, live: Live) -> None:
-        """Go on with a chunked response whose head is sent; the socket and the stream are closed here."""
+    def adopt(self, sock: socket.socket, live: Live, head: bytes, first: bytes, *, chunked: bool) -> None:
+        """Send a response from its head on, then what the stream gives; both are closed here.
+
+        `chunked` as the head says; else the end of the connection is the end of the stream, as in HTTP/1.0.
+        """
         sock.setblocking(False)
-        self._post(lambda: self._add(_Viewer(sock, live)))
+        out = head + (_chunk(first) if chunked else first)
+        with suppress(OSError):  # full or left: the loop finds out again
+            out = out[sock.send(out) :]
+        self._post(lambda: self._add(_Viewer(sock, live, out, chunked)))
 
     def close(self, timeout: float) -> None:
         """Let the streams that end send their end; after `timeout` seconds the rest is closed as it is."""
@@ -122,6 +132,8 @@ class Streams:
             for key, mask in self._selector.select(pause):
                 self._turn_to(key.data, mask)
             self._catch_up()
+            if len(self._viewers) > CROWD:
+                time.sleep(CROWD_REST_SECONDS)
             if (now := time.monotonic()) >= check:
                 check = now + CHECK_SECONDS
                 self._check(now)
@@ -159,6 +171,7 @@ class Streams:
         self._viewers.add(viewer)
         self._selector.register(viewer.sock, READ, viewer)
         viewer.live.on_ready(lambda: self._is_ready(viewer))
+        self._put(viewer, b"")  # its head and first lines
         self._serve(viewer)
 
     def _serve(self, viewer: _Viewer) -> None:
@@ -174,9 +187,9 @@ class Streams:
     def _put(self, viewer: _Viewer, data: bytes) -> bool:
         """Send a chunk, and the end if it is the last; whether there was anything to send."""
         if data:
-            viewer.out += _chunk(data)
+            viewer.out += _chunk(data) if viewer.chunked else data
         if viewer.live.ended:
-            viewer.out += END
+            viewer.out += END if viewer.chunked else b""
             viewer.ended = True
         if not viewer.out:
             return False
@@ -260,7 +273,7 @@ class Streams:
         if not goes_on:
             self._drop(viewer)
         elif not (viewer.out or viewer.busy):
-            viewer.out = _chunk(HEARTBEAT)
+            viewer.out = _chunk(HEARTBEAT) if viewer.chunked else HEARTBEAT
             self._send(viewer)
 
     def _check(self, now: float) -> None:

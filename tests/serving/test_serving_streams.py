@@ -20,6 +20,8 @@ from backend.stores.sql import RunPlace, SqlRunStore
 from backend.stores.writer import RunWriter
 
 WAIT_SECONDS = 30.0
+HEAD = b"HTTP/1.1 200 OK\r\n\r\n"
+FIRST = b"retry: 1000\n\n"
 
 
 @pytest.fixture
@@ -56,14 +58,16 @@ class Viewer:
 
     open: ClassVar[list[socket.socket]] = []
 
-    def __init__(self, streams: Streams, log: EventLog, may_go_on: Callable[[], bool] = lambda: True) -> None:
+    def __init__(
+        self, streams: Streams, log: EventLog, may_go_on: Callable[[], bool] = lambda: True, *, chunked: bool = True
+    ) -> None:
         self.left = threading.Event()
         self.sock, served = socket.socketpair()
         self.sock.settimeout(WAIT_SECONDS)
         self.open.append(self.sock)
         live: Live[Any] = Live(log.feed("r"), lambda e: Frame(e.type, e.data, e.seq), may_go_on)
         live.give_back = self.left.set
-        streams.adopt(served, live)
+        streams.adopt(served, live, HEAD, FIRST, chunked=chunked)
         self._rest = b""
 
     def read_until(self, sign: bytes) -> bytes:
@@ -143,6 +147,19 @@ def test_a_stopping_server_ends_every_stream_in_order(
     assert all(viewer.left.is_set() for viewer in viewers)
 
 
+def test_an_old_client_gets_the_bare_events_and_the_end_of_the_connection(
+    streams: Streams, log: EventLog, record: Callable[..., None]
+) -> None:
+    viewer = Viewer(streams, log, chunked=False)
+    record("run.started")
+    record("run.finished")
+    told = b""
+    while data := viewer.sock.recv(65_536):
+        told += data
+    data = b'data: {"run_id":"r"}\n\n'
+    assert told == HEAD + FIRST + b"id: 1\nevent: run.started\n" + data + b"id: 2\nevent: run.finished\n" + data
+
+
 def test_rows_that_cannot_be_read_end_one_stream_and_not_the_loop(
     streams: Streams, log: EventLog, record: Callable[..., None], caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -155,8 +172,9 @@ def test_rows_that_cannot_be_read_end_one_stream_and_not_the_loop(
     def fail(event: LoggedEvent) -> Frame:
         raise ValueError(json.dumps(event))
 
-    streams.adopt(served, Live(feed, fail, lambda: True))
-    assert broken.recv(1) == b""
+    streams.adopt(served, Live(feed, fail, lambda: True), HEAD, FIRST, chunked=True)
+    while broken.recv(100):
+        pass
     assert "could not be read" in caplog.text
     whole = Viewer(streams, log)
     record("run.finished")
