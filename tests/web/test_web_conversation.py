@@ -2,6 +2,7 @@
 
 import threading
 from collections.abc import Callable
+from datetime import datetime, timedelta
 
 import pytest
 from playwright.sync_api import Locator, Page, expect
@@ -91,6 +92,20 @@ def test_long_messages_fold(web, open_conversation: Callable[..., Page]) -> None
     expect(mine).to_contain_text("line 59")
     mine.get_by_role("button", name="Show less").click()
     expect(mine).not_to_contain_text("line 59")
+
+
+@pytest.mark.parametrize(("locale", "words"), [("en-GB", ("Today", "Yesterday")), ("zh-CN", ("今天", "昨天"))])
+def test_days_are_named_as_people_say_them(web, open_page: Opener, locale: str, words: tuple[str, str]) -> None:
+    conversation = web.conversation()
+    web.ask(conversation, "When was this?", [Turn(text="Then.")])
+    said = datetime.fromisoformat(web.messages(conversation)[0]["created_at"])
+    page = open_page(web.server, f"/c/{conversation}", locale=locale, timezone_id="UTC")
+    day = page.get_by_role("log").get_by_role("time")
+    expect(day).to_have_attribute("datetime", f"{said:%Y-%m-%d}")
+    for later, shown in enumerate((*words, str(said.day))):
+        page.clock.set_fixed_time(said + timedelta(days=later))
+        page.evaluate("document.dispatchEvent(new Event('visibilitychange'))")
+        expect(day).to_contain_text(shown)
 
 
 def test_messages_wait_for_a_run_and_may_be_changed_or_taken_back(web, open_conversation: Callable[..., Page]) -> None:

@@ -4,6 +4,12 @@ export type DayGroup = 'today' | 'yesterday' | 'week' | 'month' | 'older'
 const DAY_MS = 86_400_000
 const midnight = (date: Date) => new Date(date.getFullYear(), date.getMonth(), date.getDate()).getTime()
 
+/** The day by the reader's clock, as machines write it: 2026-11-30. */
+export function dateOf(iso: string): string {
+  const date = new Date(iso)
+  return [String(date.getFullYear()).padStart(4, '0'), ...[date.getMonth() + 1, date.getDate()].map((part) => String(part).padStart(2, '0'))].join('-')
+}
+
 export function dayGroup(iso: string, now = new Date()): DayGroup {
   const days = Math.round((midnight(now) - midnight(new Date(iso))) / DAY_MS)
   if (days <= 0) return 'today'
