@@ -137,7 +137,7 @@ export interface Message {
   siblings: string[]
   position: number
   role: 'user' | 'assistant'
-  state: 'queued' | 'sent' | 'withdrawn'
+  state: 'queued' | 'sent' | 'withdrawn' | 'deleted'
   content: string
   reasoning: string
   blocks: Block[]
@@ -162,7 +162,7 @@ export interface Run {
   id: string
   /** The beginning of the input. */
   title?: string
-  kind: 'chat' | 'task' | 'workflow' | 'child' | 'manual'
+  kind: 'chat' | 'task' | 'workflow' | 'child' | 'manual' | 'copy'
   status: RunStatus
   stop_reason: string | null
   project_id: string | null

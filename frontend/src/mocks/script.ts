@@ -7,15 +7,29 @@ import { ANSWER } from './fixtures/answer'
 
 /** Messages with one of these words play a run with that turn. */
 export const RUN_STATES = {
-  'state:completed': 'reasoning, tools, an answer', 'state:failed': 'the model fails', 'state:limit': 'the step limit is reached', 'state:timeout': 'the time limit is reached', 'state:resumed': 'the server restarts in between',
-  'state:trimmed': 'older messages are summarised', 'state:retry': 'the model is busy', 'state:helpers': 'several agents at once',
+  'state:completed': 'reasoning, tools, an answer', 'state:queued': 'it waits for a free place and never begins', 'state:limit': 'the step limit is reached', 'state:timeout': 'the time limit is reached', 'state:resumed': 'the server restarts in between',
+  'state:failed': 'the model fails', 'state:errors': 'every tool fails', 'state:silent': 'the model says nothing', 'state:refused': 'the model refuses', 'state:budget': 'the budget is used up', 'state:storage': 'the disk is full',
+  'state:trimmed': 'older messages are left out', 'state:retry': 'the model is busy', 'state:notices': 'everything a run can tell, one by one', 'state:helpers': 'several agents at once',
 }
+const failed = (stop_reason: string, code: string, message: string): Pick<Run, 'status' | 'stop_reason' | 'error'> => ({ status: 'failed', stop_reason, error: { code, message } })
 const ENDS: Record<string, Pick<Run, 'status' | 'stop_reason' | 'error'>> = {
-  'state:failed': { status: 'failed', stop_reason: 'error', error: { code: 'provider_error', message: 'The model server answered 500.' } as Run['error'] },
+  'state:failed': failed('error', 'model_error', 'The model server answered 500.'),
+  'state:errors': failed('consecutive_errors', 'consecutive_errors', 'Every call failed in 3 steps.'),
+  'state:silent': failed('empty_answer', 'empty_answer', 'The model gave no answer.'),
+  'state:refused': failed('content_filter', 'content_filter', 'The model refused.'),
+  'state:budget': failed('budget', 'model_quota', 'The budget is used up.'),
+  'state:storage': failed('storage', 'storage', 'The disk is full.'),
   'state:limit': { status: 'max_steps', stop_reason: 'max_steps', error: null },
   'state:timeout': { status: 'timeout', stop_reason: 'run_timeout', error: null },
 }
-const NOTICES: Record<string, [string, string]> = { 'state:trimmed': ['context_trimmed', '42'], 'state:retry': ['retry', '3 s'] }
+const NOTICES: Record<string, [code: string, detail: string][]> = {
+  'state:trimmed': [['context_trimmed', '42']],
+  'state:retry': [['retry_wait', '3 s']],
+  'state:notices': [
+    ['fallback', 'qwen3-coder'], ['text_was_reasoning', ''], ['tools_refused', ''], ['limit_near', '3 steps are left of 20.'], ['answer_cut', ''], ['malformed_call', ''], ['summary_failed', ''],
+    ['repeated_call', 'web_search'], ['repeated_violation', 'file_read'], ['tool_retry', 'fetch_page'], ['degraded', 'text_process'],
+  ],
+}
 
 const PACE = new URLSearchParams(location.search).has('fast') ? 0.1 : 1
 const wait = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms * PACE))
@@ -100,7 +114,9 @@ export async function play(run: Run, question: Message): Promise<void> {
   const answer = { blocks: [] as Message['blocks'], calls: [] as Call[] }
   db.events.set(run.id, [])
   let parent = question.id
+  const word = Object.keys(RUN_STATES).find((known) => question.content.includes(known)) ?? ''
   await wait(200)
+  if (word === 'state:queued') return
   Object.assign(run, { status: 'running', started_at: now() })
   emit(run.id, 'run.started', {})
   emit(run.id, 'step.started', { step: 0 })
@@ -108,9 +124,10 @@ export async function play(run: Run, question: Message): Promise<void> {
   await say(run, 'text', 0, 'I look at the data and at one source.', answer.blocks)
   await act(run, [makeCall('web_search', { query: question.content.slice(0, 40) }, 0, { execution_time: 0.8 }), makeCall('file_read', { path: 'data/sales.csv', limit: 120 }, 0)], answer)
   emit(run.id, 'step.finished', { step: 0 })
-  const word = Object.keys(RUN_STATES).find((known) => question.content.includes(known)) ?? ''
-  const [code, detail] = NOTICES[word] ?? []
-  if (code) emit(run.id, 'run.notice', { code, detail })
+  for (const [code, detail] of NOTICES[word] ?? []) {
+    emit(run.id, 'run.notice', { code, detail })
+    await wait(600)
+  }
   if (word === 'state:resumed') emit(run.id, 'run.resumed', { step: 1 })
   if (word === 'state:helpers') await help(run, answer)
   const close = () => {

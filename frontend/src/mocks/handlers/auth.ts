@@ -12,6 +12,10 @@ export const authHandlers: Handlers = {
     Object.assign(db.me.settings, body.settings)
     return json(db.me)
   },
+  'POST /api/auth/logout': () => {
+    db.signedIn = false
+    return json(null, 204)
+  },
   'GET /api/events': (request) =>
     eventStream(request.signal, (send) => subscribe((changed) => send(sse('changed', changed)))),
 }

@@ -2,6 +2,7 @@ import type { Conversation, Message, Run } from '@/api/types'
 import { json, page, problem, type Handlers } from '..'
 import { db, newId, now, publish } from '../db'
 import { play } from '../script'
+import { deleteMessage } from './aftermath'
 
 const USUAL_LIMITS = { max_steps: 20, step_timeout_seconds: 60, run_timeout_seconds: 300, max_retries_per_tool: 2, max_consecutive_errors: 3 }
 const find = (id: string) => db.conversations.find((conversation) => conversation.id === id && !conversation.deleted_at)
@@ -35,6 +36,22 @@ function startRun(conversation: Conversation, question: Message, model: string):
   publish('run', run.id)
   void play(run, question)
   return run
+}
+
+/** A message of the user: it starts a run, or waits while one goes on. */
+export function sendOn(conversation: Conversation, body: Record<string, unknown>): { message: Message; run: Run | null } {
+  const running = db.runs.some((run) => run.id === conversation.active_run_id)
+  const attachments = ((body.attachments as string[]) ?? []).map((path) => ({ type: 'file', path, name: path.split('/').at(-1)!, size: 1, media_type: 'text/plain' }))
+  const message: Message = {
+    id: newId('m'), conversation_id: conversation.id, parent_id: body.parent_id === undefined ? conversation.active_leaf_id : (body.parent_id as string | null), siblings: [], position: db.messages.length, role: 'user',
+    state: running ? 'queued' : 'sent', content: String(body.content), reasoning: '', blocks: [], tool_calls: [], attachments, model: '', usage: null, error: null, run_id: null, created_at: now(),
+  }
+  db.messages.push(message)
+  if (running) return { message, run: null }
+  conversation.active_leaf_id = message.id
+  conversation.updated_at = now()
+  message.siblings = siblingsOf(message)
+  return { message, run: startRun(conversation, message, String(body.model ?? 'offline')) }
 }
 
 export const conversationHandlers: Handlers = {
@@ -80,20 +97,7 @@ export const conversationHandlers: Handlers = {
   },
   'POST /api/conversations/:id/messages': async (request) => {
     const conversation = find(request.params.id!)
-    if (!conversation) return missing()
-    const body = await request.json()
-    const running = db.runs.some((run) => run.id === conversation.active_run_id)
-    const attachments = ((body.attachments as string[]) ?? []).map((path) => ({ type: 'file', path, name: path.split('/').at(-1)!, size: 1, media_type: 'text/plain' }))
-    const message: Message = {
-      id: newId('m'), conversation_id: conversation.id, parent_id: body.parent_id === undefined ? conversation.active_leaf_id : (body.parent_id as string | null), siblings: [], position: db.messages.length, role: 'user',
-      state: running ? 'queued' : 'sent', content: String(body.content), reasoning: '', blocks: [], tool_calls: [], attachments, model: '', usage: null, error: null, run_id: null, created_at: now(),
-    }
-    db.messages.push(message)
-    if (running) return json({ message, run: null }, 202)
-    conversation.active_leaf_id = message.id
-    conversation.updated_at = now()
-    message.siblings = siblingsOf(message)
-    return json({ message, run: startRun(conversation, message, String(body.model ?? 'offline')) }, 202)
+    return conversation ? json(sendOn(conversation, await request.json()), 202) : missing()
   },
   'POST /api/messages/:id/regenerate': ({ params }) => {
     const message = db.messages.find((other) => other.id === params.id)
@@ -108,9 +112,11 @@ export const conversationHandlers: Handlers = {
     if (message?.state !== 'queued') return problem(409, 'conflict', 'Only a message that still waits can be changed.')
     return json(Object.assign(message, await request.json()))
   },
-  'DELETE /api/messages/:id': ({ params }) => {
+  'DELETE /api/messages/:id': ({ params, url }) => {
     const message = db.messages.find((other) => other.id === params.id)
-    if (message) message.state = 'withdrawn'
+    if (!message) return problem(404, 'not_found', 'There is no such message.')
+    if (url.searchParams.get('following') === 'true') deleteMessage(message)
+    else message.state = 'withdrawn'
     return json(null, 204)
   },
 }

@@ -1,5 +1,6 @@
 import type { Handlers } from '..'
 import { adminHandlers } from './admin'
+import { aftermathHandlers } from './aftermath'
 import { authHandlers } from './auth'
 import { changeHandlers } from './changes'
 import { conversationHandlers } from './conversations'
@@ -17,6 +18,7 @@ export const handlers: Handlers = {
   ...projectHandlers,
   ...conversationHandlers,
   ...runHandlers,
+  ...aftermathHandlers,
   ...fileHandlers,
   ...toolHandlers,
   ...changeHandlers,

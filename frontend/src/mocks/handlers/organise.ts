@@ -76,6 +76,7 @@ export const organiseHandlers: Handlers = {
     const from = find(request.params.id!)
     return from ? json(fork(from, String((await request.json()).message_id)), 201) : missing()
   },
+  'GET /api/export': () => json({ format: 'nanoclaw.conversations', version: 1, exported_at: now(), conversations: db.conversations.filter((one) => !one.deleted_at).map((one) => ({ ...one, messages: db.messages.filter((message) => message.conversation_id === one.id) })) }),
   'GET /api/conversations/:id/export': ({ params, url }) => {
     const one = find(params.id!)
     if (!one) return missing()

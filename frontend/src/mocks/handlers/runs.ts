@@ -20,8 +20,9 @@ function stepsOf(run: Run): Step[] {
 
 export const runHandlers: Handlers = {
   'GET /api/runs': ({ url }) => {
-    const wanted = ['project_id', 'conversation_id', 'status'].map((name) => [name, url.searchParams.get(name)] as const)
-    return page(db.runs.map((run) => ({ ...run, call_count: stepsOf(run).flatMap((step) => step.tool_calls).length, failure_count: stepsOf(run).flatMap((step) => step.tool_calls).filter((call) => call.status === 'error').length })).filter((run) => wanted.every(([name, value]) => !value || (run as unknown as Record<string, unknown>)[name] === value)))
+    const wanted = ['project_id', 'conversation_id', 'status', 'kind', 'parent_run_id'].map((name) => [name, url.searchParams.get(name)] as const)
+    const helpers = url.searchParams.has('parent_run_id') || url.searchParams.get('kind') === 'child'
+    return page(db.runs.filter((run) => helpers || run.kind !== 'child').map((run) => ({ ...run, call_count: stepsOf(run).flatMap((step) => step.tool_calls).length, failure_count: stepsOf(run).flatMap((step) => step.tool_calls).filter((call) => call.status === 'error').length })).filter((run) => wanted.every(([name, value]) => !value || (run as unknown as Record<string, unknown>)[name] === value)))
   },
   'GET /api/runs/:id': ({ params }) => (find(params.id!) ? json(find(params.id!)) : problem(404, 'not_found', 'There is no such run.')),
   'GET /api/runs/:id/steps': ({ params }) => (find(params.id!) ? page(stepsOf(find(params.id!)!)) : problem(404, 'not_found', 'There is no such run.')),

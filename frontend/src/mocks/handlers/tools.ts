@@ -21,7 +21,8 @@ export const toolHandlers: Handlers = {
     ], next_cursor: null }),
   'GET /api/search': ({ url }) => {
     const text = (url.searchParams.get('q') ?? '').toLowerCase()
-    const hits = db.messages.filter((message) => message.content.toLowerCase().includes(text)).slice(0, 20)
+    const inside = url.searchParams.get('conversation_id')
+    const hits = db.messages.filter((message) => message.state === 'sent' && (!inside || message.conversation_id === inside) && message.content.toLowerCase().includes(text)).reverse().slice(0, inside ? 200 : 20)
     return page(hits.map((message) => {
       const conversation = db.conversations.find((other) => other.id === message.conversation_id)
       return { type: 'message', id: message.id, conversation_id: message.conversation_id, project_id: conversation?.project_id ?? null, title: conversation?.title, snippet: message.content.slice(0, 140) }
