@@ -8,6 +8,9 @@ from typing import Any, Literal
 from ..cancel import CancelToken
 from .deadlines import call_at
 
+# To end and record the last step may take so long after the limit.
+WALL_CLOCK_SLACK_SECONDS = 120.0
+
 RunStatus = Literal["queued", "running", "waiting_approval", "completed", "cancelled", "max_steps", "timeout", "failed"]
 
 
@@ -44,6 +47,14 @@ class RunStopped(Exception):
         self.result = result
 
 
+def _credible(elapsed_seconds: float, limit: float) -> float:
+    """What a run used before its worker died is known by the wall clock: far over the limit, that clock was moved.
+
+    A run that had really used its time would have ended by its own clock.
+    """
+    return elapsed_seconds if elapsed_seconds < limit + WALL_CLOCK_SLACK_SECONDS else 0.0
+
+
 class Guardrails:
     """Counts steps, failures and time for one run.
 
@@ -64,7 +75,7 @@ class Guardrails:
         self.failed_steps = 0
         self._cancelled = cancelled
         self._clock = clock
-        self._ends_at = clock() + config.run_timeout_seconds - elapsed_seconds
+        self._ends_at = clock() + config.run_timeout_seconds - _credible(elapsed_seconds, config.run_timeout_seconds)
         self._unlink = [cancelled.on_cancel(self.token.set), call_at(self._ends_at, self.token.set)]
 
     def check_before_step(self) -> TerminationResult | None:

@@ -7,6 +7,8 @@ from collections import deque
 from dataclasses import dataclass, field
 from typing import Any
 
+from sqlalchemy.exc import SQLAlchemyError
+
 from ..cancel import CancelToken
 from ..errors import LeaseLost, StorageError
 from ..services.running import receipts
@@ -179,6 +181,8 @@ class LocalQueue:
                     self._drop(lost)
                 self._sweep()
                 self._start_what_waits()
+            except SQLAlchemyError as fault:  # a disk that is full or locked says so every time: one line is enough
+                log.error("leases could not be kept: %s", getattr(fault, "orig", None) or type(fault).__name__)
             except Exception:
                 log.exception("leases could not be kept")
 

@@ -11,10 +11,10 @@ from .history import Change
 from .listing import close_folder, open_folder
 from .paths import Folder, Place
 
-GROUP_THINGS = 1_000
+GROUP_THINGS = 10_000
 GROUP_BYTES = 64 << 20
 # Every folder of a group stays open until it is removed.
-GROUP_FOLDERS = 64
+GROUP_FOLDERS = 256
 
 Record = Callable[[Workspace, Place, BlobGroup], tuple[Change, tuple[int, int, int]]]
 

@@ -304,6 +304,13 @@ def test_time_spent_before_a_crash_counts(bench):
     assert bench.model.requests == []
 
 
+def test_a_clock_that_was_moved_before_a_crash_ends_no_run(bench):
+    from backend.agent.types import Resume
+
+    outcome = bench.run(says("done"), resume=Resume((), (), elapsed_seconds=86_400))
+    assert outcome.stop_reason == "completed"
+
+
 def test_nb_per_01_a_large_result_goes_to_the_store_whole_and_to_the_model_cut(bench):
     bench.tool("big", lambda _: "x" * 20_000)
     executor = ToolExecutor(bench.registry, settings=ExecutorSettings(result_limit=2_048))
