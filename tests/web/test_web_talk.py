@@ -4,8 +4,8 @@ import threading
 from collections.abc import Callable
 
 import pytest
-from playwright.sync_api import Page, expect
-from support.browser import Opener
+from playwright.sync_api import Locator, Page, expect
+from support.browser import Opener, wait_until
 from support.model_server import Call, Turn
 from test_web_conversation import composer, idle, log, say
 
@@ -16,6 +16,18 @@ IS_LEFT_TO_THE_BROWSER = """() => new Promise(done => {
   document.activeElement.dispatchEvent(new KeyboardEvent('keydown', { key: 'f', ctrlKey: true, bubbles: true, cancelable: true }))
 })"""
 MARKED = "[...(CSS.highlights.get('found') ?? [])].map(String)"
+
+PHONE = {"viewport": {"width": 390, "height": 844}, "has_touch": True, "is_mobile": True}
+KEYBOARD_OF_IOS = """() => {
+  const area = Object.assign(new EventTarget(), { height: innerHeight, offsetTop: 0, scale: 1 })
+  Object.defineProperty(window, 'visualViewport', { value: area })
+  window.keyboard = (height, offsetTop) => { Object.assign(area, { height, offsetTop }); area.dispatchEvent(new Event('resize')) }
+}"""
+SMALL = """minimum => [...document.querySelectorAll('#main button, #main [role=tab], #main summary, nav a, header button')]
+  .filter(part => part.checkVisibility())
+  .map(part => [part, part.getBoundingClientRect()])
+  .filter(([, box]) => box.width < minimum || box.height < minimum)
+  .map(([part, box]) => `${part.outerHTML.slice(0, 160)} ${Math.round(box.width)}x${Math.round(box.height)}`)"""
 
 
 def in_project(page: Page, web, project: str, conversation: str) -> Page:
@@ -225,8 +237,7 @@ def test_escape_stops_following_a_growing_answer(web, open_conversation: Callabl
 
 def test_on_a_phone_everything_but_send_is_in_one_menu(web, open_page: Opener) -> None:
     conversation = web.conversation()
-    phone = {"viewport": {"width": 390, "height": 844}, "has_touch": True, "is_mobile": True}
-    page = open_page(web.server, f"/c/{conversation}", **phone)
+    page = open_page(web.server, f"/c/{conversation}", **PHONE)
     expect(composer(page)).to_be_visible()
     page.get_by_role("button", name="Files, model and tools").click()
     page.get_by_role("menuitemcheckbox", name="Calculator").click()
@@ -234,3 +245,53 @@ def test_on_a_phone_everything_but_send_is_in_one_menu(web, open_page: Opener) -
     page.reload()
     page.get_by_role("button", name="Files, model and tools").click()
     expect(page.get_by_role("menuitemcheckbox", name="Calculator")).to_have_attribute("aria-checked", "false")
+
+
+def within(page: Page, part: Locator, top: float, bottom: float) -> bool:
+    box = part.bounding_box()
+    return box is not None and box["y"] >= top - 1 and box["y"] + box["height"] <= bottom + 1
+
+
+def test_the_keyboard_on_the_screen_never_hides_the_composer(web, open_page: Opener) -> None:
+    conversation = web.conversation()
+    web.ask(conversation, "Hello.", [Turn(text="\n\n".join(f"Line {n}." for n in range(60)))])
+    page = open_page(web.server, f"/c/{conversation}", **PHONE)
+    composer(page).fill("\n".join(f"line {n}" for n in range(30)))
+    box = page.get_by_role("form", name="Write a message")
+    send = page.get_by_role("button", name="Send", exact=True)
+    # Android makes the page smaller.
+    page.set_viewport_size({"width": 390, "height": 430})
+    expect(send).to_be_in_viewport(ratio=1)
+    assert within(page, box, 0, 430)
+    page.set_viewport_size(PHONE["viewport"])
+    # iOS leaves the page as it is, lays the keyboard over it and pushes it up.
+    page.context.add_init_script(f"({KEYBOARD_OF_IOS})()")
+    page.reload()
+    expect(log(page).get_by_text("Line 59.")).to_be_in_viewport()
+    page.evaluate("window.keyboard(430, 120)")
+    assert within(page, box, 120, 120 + 430)
+    assert within(page, page.get_by_role("banner"), 120, 120 + 430)
+    expect(page.get_by_role("navigation", name="Main pages")).to_have_count(0)
+    expect(log(page).get_by_text("Line 59.")).to_be_in_viewport()
+    page.evaluate("window.keyboard(innerHeight, 0)")
+    wait_until(page, "document.querySelector('.shell').getBoundingClientRect().height === innerHeight")
+
+
+def test_on_touch_all_is_in_sight_and_large_enough(web, open_page: Opener) -> None:
+    project, conversation = place(web, "Touch")
+    said = "| City | Units |\n|---|---|\n| Lisbon | 21 |\n\n```python\nprint(1)\n```\n"
+    twice = [Call("get_weather", {"city": "Oslo"})] * 2
+    turns = [Turn(reasoning="Hm.", tool_calls=[*twice, Call("file_read", {"path": "none.txt"})]), Turn(text=said)]
+    web.ask(conversation, "\n".join(f"line {n}" for n in range(30)), turns)
+    page = in_project(open_page(web.server, **PHONE), web, project, conversation)
+    fold = log(page).get_by_role("button", name="3 tool calls")
+    fold.click()
+    for card in log(page).locator(".call > .head").all():
+        card.click()
+    expect(log(page).get_by_role("tab", name="Raw")).to_have_count(3)
+    assert page.evaluate(SMALL, 44) == []
+    for actions in log(page).get_by_role("group", name="Message actions").all():
+        expect(actions).to_have_css("opacity", "1")
+    head, copy = log(page).locator("thead"), log(page).get_by_role("button", name="Copy as CSV")
+    expect(copy).to_have_css("opacity", "1")
+    assert copy.bounding_box()["y"] + copy.bounding_box()["height"] <= head.bounding_box()["y"]
