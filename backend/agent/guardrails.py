@@ -12,6 +12,12 @@ from .deadlines import call_at
 WALL_CLOCK_SLACK_SECONDS = 120.0
 
 RunStatus = Literal["queued", "running", "waiting_approval", "completed", "cancelled", "max_steps", "timeout", "failed"]
+StopReason = Literal[
+    "completed", "cancelled", "max_steps", "run_timeout", "error", "consecutive_errors", "empty_answer",
+    "content_filter", "budget", "storage",
+]  # fmt: skip
+# The run itself goes on elsewhere or later; nobody is told of this as its end.
+BrokenOff = Literal["interrupted", "lease_lost"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +36,7 @@ class TerminationResult:
     """Why a run ends: `status` and `stop_reason` of the contract; `error` is `{code, message, …}` or None."""
 
     status: RunStatus
-    stop_reason: str
+    stop_reason: StopReason | BrokenOff
     error: dict[str, Any] | None = None
 
 
@@ -122,7 +128,7 @@ class Guardrails:
             unlink()
 
 
-def failed(stop_reason: str, code: str, message: str, **fields: Any) -> TerminationResult:
+def failed(stop_reason: StopReason, code: str, message: str, **fields: Any) -> TerminationResult:
     """A run that failed, with an error for people."""
     return TerminationResult("failed", stop_reason, {"code": code, "message": message, **fields})
 

@@ -2,7 +2,7 @@
 
 from ..errors import ContentFiltered, ContextTooLong, ModelCancelled, ModelError
 from . import history, tokens
-from .guardrails import RunStopped, TerminationResult, failed
+from .guardrails import RunStopped, StopReason, TerminationResult, failed
 from .recorder import error_json
 from .recovery import Attempt, Recovery, good_calls
 from .state import RunState, Step
@@ -108,6 +108,6 @@ def _calls_that_stand(run: RunState, reply: ModelReply, *, offered: bool) -> tup
 def _ending(run: RunState, problem: ModelError) -> TerminationResult:
     if isinstance(problem, ModelCancelled) and (ended := run.guard.interrupted()):
         return ended
-    reason = "content_filter" if isinstance(problem, ContentFiltered) else "error"
+    reason: StopReason = "content_filter" if isinstance(problem, ContentFiltered) else "error"
     error = error_json(problem.code, problem.message, problem.suggestion, retryable=problem.retryable)
     return failed(reason, **error)
