@@ -106,6 +106,40 @@ def test_projects_are_pinned_archived_deleted_and_brought_back(web, open_page: O
     expect(cards.filter(has_text="Alpha works")).to_be_visible()
 
 
+def test_a_new_project_is_described_and_filled_where_it_stands(web, open_page: Opener) -> None:
+    project = web.project("Nursery")
+    page = open_page(web.server, f"/p/{project}")
+    main = page.get_by_role("main")
+    main.get_by_role("button", name="Change the name").click()
+    field = main.get_by_role("textbox", name="Change the name")
+    field.fill("")
+    expect(main.get_by_role("button", name="Save")).to_be_disabled()
+    field.fill("Tree nursery")
+    field.press("Enter")
+    expect(main.get_by_role("heading", name="Tree nursery")).to_be_visible()
+    expect(main.get_by_role("button", name="Change the name")).to_be_focused()
+    main.get_by_role("button", name="Add instructions for the agent").click()
+    page.keyboard.insert_text("Name trees in Latin.\nThen in English.")
+    page.keyboard.press("Control+Enter")
+    main.get_by_text("Instructions for the agent", exact=True).click()
+    expect(main.get_by_text("Name trees in Latin.")).to_be_visible()
+    main.get_by_role("button", name="Change the instructions").click()
+    page.keyboard.insert_text("Never kept. ")
+    page.keyboard.press("Escape")
+    expect(main.get_by_role("button", name="Change the instructions")).to_be_focused()
+    kept = web.server.get(f"/api/projects/{project}")
+    assert (kept["name"], kept["instructions"]) == ("Tree nursery", "Name trees in Latin.\nThen in English.")
+
+    expect(main.get_by_role("link", name="Start a conversation")).to_be_visible()
+    dropped = page.evaluate_handle(
+        "() => { const d = new DataTransfer(); d.items.add(new File(['oak'], 'trees.txt')); return d }"
+    )
+    page.dispatch_event("main .empty", "drop", {"dataTransfer": dropped})
+    expect(main.get_by_text("1 of 1 uploaded")).to_be_visible()
+    main.get_by_role("link", name="Open the files page").click()
+    expect(main.get_by_role("button", name="trees.txt", exact=True)).to_be_visible()
+
+
 def test_a_deleted_file_is_brought_back_from_the_bin(web, open_page: Opener) -> None:
     project = web.project("Aaa files")
     web.server.post_file(f"/api/projects/{project}/files/upload", "lost.txt", b"found again")
