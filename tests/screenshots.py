@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from playwright.sync_api import Browser, Page, sync_playwright
+from playwright.sync_api import Page, sync_playwright
 from support.model_server import Call, ModelServer, Turn
 from support.server import ROOT, Server
 
@@ -105,6 +105,7 @@ def prepared() -> Iterator[tuple[Server, dict[str, str]]]:
                 f"/api/conversations/{conversation}/messages", {"content": "Write a short sales report."}
             )
             run = server.wait_run(sent["run"]["id"])["id"]
+            _others(server, project)
             yield (
                 server,
                 {
@@ -119,8 +120,28 @@ def prepared() -> Iterator[tuple[Server, dict[str, str]]]:
                     "usage": "/usage",
                     "settings": "/settings",
                     "search": "/search?q=report",
+                    "conversations": "/conversations",
+                    "bin": "/bin",
                 },
             )
+
+
+def _others(server: Server, project: str) -> None:
+    """More conversations, tagged and pinned, and some things in the bin."""
+    named = (
+        ("Prices of 2025", ["prices"]),
+        ("Letter to Quito", []),
+        ("上海的季度报告", ["report"]),
+        ("An old draft", []),
+    )
+    made = [
+        server.post("/api/conversations", {"title": title, "tags": tags, "project_id": project})
+        for title, tags in named
+    ]
+    server.session.patch(f"{server.url}/api/conversations/{made[0]['id']}", json={"pinned": True}).raise_for_status()
+    server.post_file(f"/api/projects/{project}/files/upload", "old.csv", b"day,units\n2025-01-01,3\n")
+    for address in (f"conversations/{made[-1]['id']}", f"projects/{project}/files/content?path=old.csv"):
+        server.session.delete(f"{server.url}/api/{address}").raise_for_status()
 
 
 def main(names: list[str]) -> None:
@@ -129,7 +150,10 @@ def main(names: list[str]) -> None:
     with prepared() as (server, pages), sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=browser_path, args=FLAGS)
         for theme, language in LOOKS:
-            page = signed_in(browser, server, theme, language)
+            page = browser.new_context(viewport=SIZE, locale=language, color_scheme=theme).new_page()
+            if not names or "login" in names:
+                picture(page, server, "/login", f"login-{theme}-{language}.png")
+            sign_in(page, server)
             for name, address in pages.items():
                 if not names or name in names:
                     picture(page, server, address, f"{name}-{theme}-{language}.png")
@@ -137,13 +161,10 @@ def main(names: list[str]) -> None:
         browser.close()
 
 
-def signed_in(browser: Browser, server: Server, theme: str, language: str) -> Page:
-    """A page in this look."""
-    context = browser.new_context(viewport=SIZE, locale=language, color_scheme=theme)  # type: ignore[arg-type]
-    page = context.new_page()
+def sign_in(page: Page, server: Server) -> None:
+    """As a person does, by the printed link."""
     page.goto(server.login_link())
     page.get_by_role("main").wait_for()
-    return page
 
 
 def picture(page: Page, server: Server, address: str, name: str) -> None:

@@ -32,7 +32,8 @@ export function formatAgo(iso: string, locale: string, now = Date.now()): string
   const seconds = (Date.parse(iso) - now) / 1000
   const format = new Intl.RelativeTimeFormat(locale, { numeric: 'auto', style: 'short' })
   for (const [unit, length] of STEPS) if (Math.abs(seconds) >= length) return format.format(Math.trunc(seconds / length), unit)
-  return format.format(0, 'second')
+  // 现在 before a verb is an order: 现在删除 is "delete now".
+  return locale.startsWith('zh') ? '刚刚' : format.format(0, 'second')
 }
 
 export const formatDay = (iso: string, locale: string): string => new Intl.DateTimeFormat(locale, { weekday: 'short', month: 'short', day: 'numeric', year: new Date(iso).getFullYear() === new Date().getFullYear() ? undefined : 'numeric' }).format(new Date(iso))

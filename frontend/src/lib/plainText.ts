@@ -13,3 +13,8 @@ export function plainText(markdown: string): string {
     })
     .join('')
 }
+
+/** The same for the beginning of a text that was put on one line, where fences and headings have lost their lines. */
+export function plainLine(markdown: string): string {
+  return plainText(markdown.replace(/```\w*/g, ' ').replace(/(^|\s)#{2,6}(?=\s)/g, '$1')).replace(/\s+/g, ' ').trim()
+}
