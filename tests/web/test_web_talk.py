@@ -42,12 +42,18 @@ def place(web, name: str) -> tuple[str, str]:
     return project, web.conversation(project)
 
 
-def test_find_reaches_what_is_not_loaded(web, open_conversation: Callable[..., Page]) -> None:
+@pytest.fixture(scope="module")
+def long_conversation(web) -> str:
+    """More than a page of messages, the first of them about a needle."""
     conversation = web.conversation()
     web.ask(conversation, "Where is the needle?", [Turn(text="The Needle lies under the hay.")])
     for n in range(40):
         web.ask(conversation, f"Question {n}.", [Turn(text="\n\n".join(f"Hay {n}, line {i}." for i in range(8)))])
-    page = open_conversation(conversation)
+    return str(conversation)
+
+
+def test_find_reaches_what_is_not_loaded(long_conversation: str, open_conversation: Callable[..., Page]) -> None:
+    page = open_conversation(long_conversation)
     expect(log(page)).to_contain_text("Hay 39")
     page.keyboard.press("Control+f")
     field = page.get_by_role("searchbox", name="Find in conversation")
@@ -65,6 +71,32 @@ def test_find_reaches_what_is_not_loaded(web, open_conversation: Callable[..., P
     assert page.evaluate(IS_LEFT_TO_THE_BROWSER)
     field.press("Escape")
     expect(field).to_have_count(0)
+
+
+def test_the_focus_stays_with_a_message_that_was_scrolled_away(
+    long_conversation: str, open_conversation: Callable[..., Page]
+) -> None:
+    page = open_conversation(long_conversation)
+    expect(log(page)).to_contain_text("Hay 39")
+    log(page).focus()
+    page.keyboard.press("Alt+ArrowUp")
+    answer = log(page).get_by_role("article").filter(has_text="Hay 39, line 0")
+    expect(answer).to_be_focused()
+    page.keyboard.press("Alt+ArrowUp")
+    asked = log(page).get_by_role("article").filter(has_text="Question 39.")
+    expect(asked).to_be_focused()
+    page.keyboard.press("Tab")
+    copy = asked.get_by_role("button", name="Copy")
+    expect(copy).to_be_focused()
+    log(page).hover()
+    page.mouse.wheel(0, -8000)
+    expect(answer).to_have_count(0)
+    expect(copy).to_be_focused()
+    expect(copy).not_to_be_in_viewport()
+    page.keyboard.press("Alt+ArrowUp")
+    before = log(page).get_by_role("article").filter(has_text="Hay 38, line 0")
+    expect(before).to_be_focused()
+    expect(before).to_be_in_viewport()
 
 
 def test_switched_off_tools_stay_off_on_another_device(web, open_conversation: Callable[..., Page]) -> None:
