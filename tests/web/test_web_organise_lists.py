@@ -54,7 +54,14 @@ def test_many_conversations_of_a_project_are_put_in_order_at_once(web, open_page
     page.get_by_role("button", name="Undo").last.click()
     expect(rows).to_have_count(3)
 
-    pick(page, "Room B")
+    pick(page, "Room A", "Room C")
+    with page.expect_download() as download:
+        bulk.get_by_role("button", name="Export").click()
+    taken = json.loads(download.value.path().read_text(encoding="utf-8"))
+    assert taken["format"] == "nanoclaw.conversations"
+    assert [one["title"] for one in taken["conversations"]] == ["Room A", "Room C"]
+    assert all(one["messages"] for one in taken["conversations"])
+    expect(bulk).to_contain_text("2 selected")
     bulk.get_by_role("checkbox").click()
     expect(bulk).to_contain_text("3 selected")
     bulk.get_by_role("button", name="Archive").click()

@@ -10,7 +10,7 @@ interface RowMenu {
   byKey: boolean
   rename?: () => void
 }
-export type Act = 'pin' | 'unpin' | 'archive' | 'unarchive' | 'remove' | 'keep' | 'exportMd' | 'exportJson'
+export type Act = 'pin' | 'unpin' | 'archive' | 'unarchive' | 'remove' | 'keep' | 'exportMd' | 'exportJson' | 'exportAll'
 /** What a person asked to do with conversations or projects. */
 export type Asked =
   | ({ kind: 'conversationMenu'; conversation: Conversation } & RowMenu)

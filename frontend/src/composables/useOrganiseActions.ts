@@ -12,6 +12,10 @@ import { useToasts } from '@/stores/toasts'
 import { useErrorText } from './useErrorText'
 import { isUnread, markSeen } from './useSeen'
 
+/** A file of conversations, as the server writes it. */
+interface Exported {
+  conversations: unknown[]
+}
 type Inputs = (conversation: Conversation) => ConversationInput
 
 /** What can be done with one conversation or many: each tells what it did, and how to take it back. */
@@ -27,9 +31,12 @@ export function useOrganiseActions() {
     items.length === 1 ? t('organise.quoted', { title: items[0]!.title || t('sidebar.untitled') }) : t('organise.conversations', { n: items.length }, items.length)
   const here = (items: Conversation[]) => items.find((item) => item.id === route.params.cid)
 
+  const tellFailures = (items: Conversation[], failures: unknown[], some: (n: number) => string): void => {
+    if (failures.length) toasts.fail(items.length === 1 ? words(failures[0]) : some(failures.length))
+  }
   async function each(items: Conversation[], act: (item: Conversation) => Promise<unknown>): Promise<Conversation[]> {
     const { done, failures } = await inTurns(items, act)
-    if (failures.length) toasts.fail(items.length === 1 ? words(failures[0]) : t('organise.someFailed', { n: failures.length, total: items.length, reason: words(failures[0]) }))
+    tellFailures(items, failures, (n) => t('organise.someFailed', { n, total: items.length, reason: words(failures[0]) }))
     await client.invalidateQueries({ queryKey: keys.conversations })
     return done
   }
@@ -86,6 +93,17 @@ export function useOrganiseActions() {
       toasts.fail(words(error))
     }
   }
+  /** All of them as one file, which can be imported again. */
+  async function exportTogether(items: Conversation[]): Promise<void> {
+    const files = new Map<string, Exported>()
+    const { done, failures } = await inTurns(items, async (item) => files.set(item.id, (await (await api.exportConversation(item.id, 'json')).json()) as Exported))
+    tellFailures(items, failures, (n) => t('organise.notExported', { n, total: items.length, reason: words(failures[0]) }))
+    const [first] = files.values()
+    if (!first) return
+    const together = { ...first, conversations: done.flatMap((item) => files.get(item.id)?.conversations ?? []) }
+    saveBlob(new Blob([JSON.stringify(together)], { type: 'application/json' }), `nanoclaw-${new Date().toISOString().slice(0, 10)}.json`)
+    toasts.show(t('organise.exported', { what: what(done) }))
+  }
   async function fork(conversationId: string, messageId: string): Promise<void> {
     try {
       const made = await api.forkConversation(conversationId, messageId)
@@ -96,7 +114,7 @@ export function useOrganiseActions() {
       toasts.fail(words(error))
     }
   }
-  return { pin, archive, move, tag, remove, restore, keep, exportAs, fork }
+  return { pin, archive, move, tag, remove, restore, keep, exportAs, exportTogether, fork }
 }
 
 /** The name that the server gives to a download. */
