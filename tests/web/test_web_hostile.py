@@ -113,8 +113,16 @@ def test_messages_and_tool_results(web, poisoned: dict[str, str], open_page: Ope
         settled(page)
         unharmed(page)
     page.get_by_role("button", name="Toggle side panel").click()
-    expect(page.get_by_role("complementary")).to_contain_text("page.html")
+    panel = page.get_by_role("complementary")
+    expect(panel).to_contain_text("page.html")
     unharmed(page)
+    # A file that the server refuses says so where it was dropped.
+    open_page.tolerate("409")
+    dropped = page.evaluate_handle(
+        "() => { const d = new DataTransfer(); d.items.add(new File(['x'], 'n'.repeat(300))); return d }"
+    )
+    page.dispatch_event("#side-panel .body", "drop", {"dataTransfer": dropped})
+    expect(panel.get_by_role("alert")).not_to_be_empty()
 
 
 def test_previews_of_files(web, poisoned: dict[str, str], open_page: Opener) -> None:

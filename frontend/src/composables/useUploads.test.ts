@@ -1,6 +1,7 @@
 import { QueryClient, VueQueryPlugin } from '@tanstack/vue-query'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
-import { createApp, nextTick } from 'vue'
+import { createApp, nextTick, ref } from 'vue'
+import { keys } from '@/api/keys'
 import { i18n } from '@/i18n'
 import { useUploads } from './useUploads'
 
@@ -34,10 +35,10 @@ class Request {
   }
 }
 
-function setup(ask: boolean) {
+function setup(ask: boolean, project = ref('p1'), queryClient = new QueryClient()) {
   let uploads!: ReturnType<typeof useUploads>
-  const app = createApp({ setup: () => ((uploads = useUploads('p1', { ask })), () => null) })
-  app.use(VueQueryPlugin, { queryClient: new QueryClient() }).use(i18n).mount(document.createElement('div'))
+  const app = createApp({ setup: () => ((uploads = useUploads(project, { ask })), () => null) })
+  app.use(VueQueryPlugin, { queryClient }).use(i18n).mount(document.createElement('div'))
   return uploads
 }
 const file = (name: string, path = '') => Object.defineProperty(new File(['x'], name), 'webkitRelativePath', { value: path })
@@ -89,6 +90,24 @@ describe('the upload queue', () => {
     uploads.items.value[0]!.controller.abort()
     await settled()
     expect(uploads.items.value.map((item) => item.state)).toEqual(['cancelled', 'running'])
+  })
+})
+
+describe('a page that shows another project meanwhile', () => {
+  it('leaves the waiting files on their way to the project they were given to', async () => {
+    const project = ref('p1')
+    const client = new QueryClient()
+    const stale = vi.spyOn(client, 'invalidateQueries')
+    const uploads = setup(false, project, client)
+    uploads.add(['a', 'b', 'c', 'd'].map((name) => file(name)))
+    project.value = 'p2'
+    for (const request of Request.all) request.answer(201, { path: request.name })
+    await settled()
+    uploads.add([file('e')])
+    Request.all[3]!.answer(201, { path: 'd' })
+    await settled()
+    expect(Request.all.map((request) => request.url.pathname.split('/')[3])).toEqual(['p1', 'p1', 'p1', 'p1', 'p2'])
+    expect(stale.mock.calls.map(([filters]) => (filters as { queryKey: unknown }).queryKey)).toEqual([keys.files('p1')])
   })
 })
 

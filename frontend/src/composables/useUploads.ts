@@ -13,6 +13,8 @@ export type ClashAnswer = 'keep_both' | 'replace' | 'skip'
 
 export interface Upload {
   id: number
+  /** Where it goes, whatever page is shown when its turn comes. */
+  projectId: string
   name: string
   size: number
   fraction: number
@@ -32,6 +34,7 @@ interface Where {
 
 const AT_ONCE = 3
 const CLASH = 'file_conflict'
+const goesOn = (item: Upload): boolean => item.state === 'running' || item.state === 'waiting'
 let lastId = 0
 
 /**
@@ -42,7 +45,7 @@ export function useUploads(projectId: MaybeRefOrGetter<string | null>, { ask = f
   const client = useQueryClient()
   const words = useErrorText()
   const items = ref<Upload[]>([])
-  const busy = computed(() => items.value.some((item) => item.state === 'running' || item.state === 'waiting'))
+  const busy = computed(() => items.value.some(goesOn))
   const clashes = computed(() => items.value.filter((item) => item.state === 'clash'))
 
   function fail(item: Upload, error: unknown): void {
@@ -54,7 +57,7 @@ export function useUploads(projectId: MaybeRefOrGetter<string | null>, { ask = f
     item.state = 'running'
     try {
       const entry = await uploadFile({
-        projectId: toValue(projectId)!, file: item.file, folder: item.folder, signal: item.controller.signal, onConflict: item.onConflict,
+        projectId: item.projectId, file: item.file, folder: item.folder, signal: item.controller.signal, onConflict: item.onConflict,
         onProgress: (fraction) => (item.fraction = fraction),
       })
       Object.assign(item, { state: 'done', fraction: 1, path: entry.path })
@@ -62,36 +65,38 @@ export function useUploads(projectId: MaybeRefOrGetter<string | null>, { ask = f
       fail(item, error)
     }
     next()
-    if (!busy.value) void client.invalidateQueries({ queryKey: keys.files(toValue(projectId)!) })
+    if (!items.value.some((other) => other.projectId === item.projectId && goesOn(other))) void client.invalidateQueries({ queryKey: keys.files(item.projectId) })
   }
   function next(): void {
     const running = items.value.filter((item) => item.state === 'running').length
     items.value.filter((item) => item.state === 'waiting').slice(0, AT_ONCE - running).forEach((item) => void run(item))
   }
-  function enqueue(files: PlacedFile[], where: Where): void {
-    if (!toValue(projectId)) return
+  function enqueue(files: PlacedFile[], where: Where, project = toValue(projectId)): void {
+    if (!project) return
     for (const { file, folder } of files) {
       lastId += 1
       items.value.push({
-        id: lastId, name: joinPath(folder, file.name), size: file.size, fraction: 0, state: 'waiting', error: '', path: '', file,
+        id: lastId, projectId: project, name: joinPath(folder, file.name), size: file.size, fraction: 0, state: 'waiting', error: '', path: '', file,
         folder: joinPath(where.folder ?? '', folder), onConflict: ask ? 'fail' : 'keep_both', controller: new AbortController(),
       })
     }
     next()
   }
-  const add = (files: File[], where: Where = {}): void => enqueue(placed(files), where)
+  const add = (files: File[], where: Where = {}, project = toValue(projectId)): void => enqueue(placed(files), where, project)
   /** Files and folders of a drop or a paste; true if there were any. */
   function take(data: DataTransfer | null, where: Where = {}): boolean {
     if (!data?.files.length && ![...(data?.items ?? [])].some((item) => item.kind === 'file')) return false
-    void droppedFiles(data!).then((files) => enqueue(files, where))
+    const project = toValue(projectId)
+    void droppedFiles(data!).then((files) => enqueue(files, where, project))
     return true
   }
   function choose(where: Where = {}, wholeFolder = false): void {
+    const project = toValue(projectId)
     const input = document.createElement('input')
     input.type = 'file'
     input.multiple = true
     input.webkitdirectory = wholeFolder
-    input.onchange = () => add([...(input.files ?? [])], where)
+    input.onchange = () => add([...(input.files ?? [])], where, project)
     input.click()
   }
   function again(item: Upload, onConflict: OnConflict): void {
