@@ -3,8 +3,10 @@
 import contextlib
 import os
 import secrets
+import shutil
 import socket
 import tempfile
+import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,6 +14,9 @@ from pathlib import Path
 from .pool import NOT_ENDED, Pool, SandboxRequest, SandboxResult
 
 ATTEMPT_SECONDS = 2.0
+CANARY_PREFIX = "nanoclaw-canary-"
+# Trying takes seconds: what is so old was left by a process that was killed.
+LEFT_BEHIND_SECONDS = 3600.0
 
 _LIBC = "import ctypes\nlibc = ctypes.CDLL(None)\n"
 
@@ -43,7 +48,8 @@ class Canaries:
 @contextlib.contextmanager
 def canaries() -> Iterator[Canaries]:
     """Throw-away targets."""
-    with tempfile.TemporaryDirectory(prefix="nanoclaw-canary-") as name, socket.socket() as listener:
+    _sweep(Path(tempfile.gettempdir()))
+    with tempfile.TemporaryDirectory(prefix=CANARY_PREFIX) as name, socket.socket() as listener:
         folder = Path(name)
         secret = secrets.token_hex(16)
         (folder / "secret.txt").write_text(secret)
@@ -52,6 +58,15 @@ def canaries() -> Iterator[Canaries]:
         listener.listen()
         listener.setblocking(False)
         yield Canaries(secret, folder / "secret.txt", folder, folder / "written", listener)
+
+
+def _sweep(folder: Path) -> None:
+    """Remove what killed processes of this user have left."""
+    for left in folder.glob(f"{CANARY_PREFIX}*"):
+        with contextlib.suppress(OSError):
+            found = left.lstat()
+            if found.st_uid == os.getuid() and found.st_mtime < time.time() - LEFT_BEHIND_SECONDS:
+                shutil.rmtree(left)
 
 
 #: name -> code; {file}, {folder}, {written}, {port}, {pid} stand for the canaries

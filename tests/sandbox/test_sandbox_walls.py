@@ -206,3 +206,17 @@ def test_no_new_privs_alone_is_seen_by_the_kernel(behind: Run) -> None:
 def _user() -> tuple[str, ...]:
     """An ordinary user gets the other namespaces only together with its own user namespace."""
     return () if os.geteuid() == 0 else ("user_namespace",)
+
+
+def test_what_killed_processes_left_is_swept_away(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    old, young, other = (tmp_path / name for name in ("nanoclaw-canary-old", "nanoclaw-canary-new", "somebody"))
+    for folder in (old, young, other):
+        folder.mkdir()
+        (folder / "secret.txt").write_text("x")
+    for folder in (old, other):
+        os.utime(folder, (0, 0))
+    with canaries():
+        assert not old.exists()
+        assert young.exists()
+        assert other.exists()
