@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 from datetime import datetime, timedelta
 
-from sqlalchemy import ColumnElement, Table, and_, delete, exists, func, select, text, update
-from sqlalchemy.orm import Session
+from sqlalchemy import ColumnElement, ScalarSelect, Table, and_, delete, exists, func, select, text, update
+from sqlalchemy.orm import Session, aliased
 
 from ..extensions import Database
 from ..ids import utc_now
@@ -129,12 +129,33 @@ def purge_projects(database: Database, deleted_before: datetime) -> list[str]:
             of_project = session.scalars(select(Conversation.id).where(Conversation.project_id == project_id)).all()
         for conversation_id in of_project:
             remove_conversation(database, conversation_id)
+        _let_go_of_runs(database, project_id)
         _purge_runs(database, Run.project_id == project_id)
         _delete_all(database, CHANGES, FileChange.project_id == project_id)
         with Gentle(database).write() as session:
             search_index.remove(session.connection(), "project", project_id)
             session.execute(delete(Project).where(Project.id == project_id))
     return ids
+
+
+def _let_go_of_runs(database: Database, project_id: str) -> None:
+    """Runs of conversations that were moved elsewhere stay with them, children too: they go where the conversation is."""
+    parent = aliased(Run)
+    for above, link in ((Conversation, Run.conversation_id), (parent, Run.parent_run_id)):
+        of = above.id == link
+        elsewhere = select(above.id).where(of, above.project_id.is_distinct_from(project_id)).exists()
+        place = select(above.project_id).where(of).scalar_subquery()
+        _place_runs(database, and_(Run.project_id == project_id, elsewhere), place)
+
+
+def _place_runs(database: Database, which: ColumnElement[bool], place: ScalarSelect[str | None]) -> None:
+    gentle, left = Gentle(database), True
+    while left:
+        with gentle.write() as session:
+            ids = session.scalars(select(Run.id).where(which).limit(gentle.rows)).all()
+            values = update(Run).where(Run.id.in_(ids)).values(project_id=place)
+            session.execute(values, execution_options={"synchronize_session": False})
+        left = bool(ids)
 
 
 def remove_conversation(database: Database, conversation_id: str) -> None:

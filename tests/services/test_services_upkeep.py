@@ -4,11 +4,12 @@ import os
 import threading
 from datetime import timedelta
 
-from sqlalchemy import func, select, text
+from sqlalchemy import func, select, text, update
 
 from backend.app import Instance
 from backend.ids import utc_now
 from backend.models import Base, Conversation, Message, Project, Run, ToolCall
+from backend.services.conversations import update_conversation
 from backend.services.projects import NewProject, create_project
 from backend.services.upkeep import Housekeeping
 from backend.services.workspaces import Workspaces
@@ -68,3 +69,21 @@ def test_nb_per_04_what_was_deleted_is_removed_after_thirty_days_with_its_result
     assert left == {kept, *(runtime.blobs.put(f"result of {name}".encode()) for name in ("three", "four"))}
     with runtime.db.read() as session:
         assert session.execute(text("PRAGMA foreign_key_check")).all() == []
+
+
+def test_a_conversation_that_was_moved_out_keeps_what_its_runs_did(instance: Instance, owner: str) -> None:
+    runtime = instance.runtime
+    gone, stays = (create_project(runtime, owner, NewProject(name))["id"] for name in ("gone", "stays"))
+    for place, name in ((gone, "left"), (None, "out"), (stays, "moved")):
+        fill(instance, owner, gone, name)
+        update_conversation(runtime, owner, name, {"project_id": place})
+    with runtime.db.write() as session:
+        session.execute(update(Run).values(project_id=gone))
+        session.add(Run(id="alone", kind="task", status="completed", owner_id=owner, project_id=gone))
+        session.get_one(Project, gone).deleted_at = utc_now() - timedelta(days=31)
+
+    assert Housekeeping(runtime, threading.Event()).purge() == 1
+    with runtime.db.read() as session:
+        places = {row.id: row.project_id for row in session.scalars(select(Run))}
+        assert places == {"out-r": None, "out-c": None, "moved-r": stays, "moved-c": stays}
+        assert sorted(session.scalars(select(ToolCall.run_id))) == ["moved-r", "out-r"]
