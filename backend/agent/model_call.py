@@ -1,7 +1,7 @@
 """MODEL_CALL: asks the model until its reply stands, streaming what it says."""
 
 from ..errors import ContentFiltered, ContextTooLong, ModelCancelled, ModelError
-from . import history, tokens
+from . import history, tokens, trimming
 from .guardrails import RunStopped, StopReason, TerminationResult, failed
 from .recorder import error_json
 from .recovery import Attempt, Recovery, good_calls
@@ -88,7 +88,8 @@ def _prepared(run: RunState, notes: tuple[Message, ...]) -> list[Message]:
             run.doors.store.set_task_state("frontier", frontier)
         if frontier["first"] != (run.frontier or {}).get("first"):
             detail = "The conversation is long; its oldest turns are left out of the request."
-            run.recorder.notice("context_trimmed", detail, first=frontier["first"])
+            left_out = trimming.said_before(run.transcript, frontier["first"])
+            run.recorder.notice("context_trimmed", detail, first=frontier["first"], left_out=left_out)
         run.frontier = frontier
     return messages
 

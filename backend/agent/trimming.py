@@ -68,6 +68,19 @@ def fit(messages: list[Message], budget: int, frontier: Frontier) -> list[Messag
     return messages
 
 
+def said_before(messages: Sequence[Message], first: str | None) -> int:
+    """How many messages come before `first` as a person counts them: an answer of many steps is one."""
+    count, answering = 0, False
+    for message in messages:
+        if first is None or message.key == first:
+            return count
+        if message.role == "assistant" and not answering:
+            count, answering = count + 1, True
+        elif message.role == "user" and not message.key.startswith(NOTE_KEY):
+            count, answering = count + 1, False
+    return 0
+
+
 # ---------------------------------------------------------------- what is remembered
 def _remembered(messages: list[Message], frontier: Frontier) -> list[Message]:
     if frontier.first is not None:

@@ -326,3 +326,5 @@ def test_what_is_left_out_is_told_with_the_message_that_is_now_the_first(bench):
     told = [data for data in bench.events("run.notice") if data["code"] == "context_trimmed"]
     users = [m.key for m in transcript if m.role == "user"]
     assert [data["first"] in users[1:] for data in told] == [True]
+    # A turn is a question and an answer, as a person counts, whatever the steps of the answer.
+    assert told[0]["left_out"] == 2 * users.index(told[0]["first"])

@@ -327,3 +327,23 @@ def test_on_touch_all_is_in_sight_and_large_enough(web, open_page: Opener) -> No
     head, copy = log(page).locator("thead"), log(page).get_by_role("button", name="Copy as CSV")
     expect(copy).to_have_css("opacity", "1")
     assert copy.bounding_box()["y"] + copy.bounding_box()["height"] <= head.bounding_box()["y"]
+
+
+def test_a_trimmed_context_says_how_much_is_left_out_and_where(web, open_conversation: Callable[..., Page]) -> None:
+    conversation, gate = web.conversation(), threading.Event()
+    for n in range(5):
+        web.ask(conversation, f"Question {n}.", [Turn(text=f"Answer {n}. " + "More words. " * 400)])
+    too_long = {"error": {"message": "maximum context length exceeded", "code": "context_length_exceeded"}}
+    rest = Turn(text=["What is left ", "is enough."], gates={1: gate})
+    web.answers.by_try("And now?", [Turn(status=400, body=too_long), rest])
+    page = open_conversation(conversation)
+    say(page, "And now?")
+    banner = page.get_by_role("group", name="Run", exact=True).get_by_text("are left out of what the model reads")
+    expect(banner).to_have_count(1)
+    sent = web.model.requests()[-1].messages
+    kept = next(m["content"] for m in sent if m["role"] == "user")
+    said = [m["content"] for m in web.messages(conversation)]
+    expect(banner).to_contain_text(f"{said.index(kept)} older messages")
+    page.get_by_role("button", name="Show where").click()
+    expect(log(page).get_by_role("article", name="You").filter(has_text=kept)).to_be_focused()
+    gate.set()

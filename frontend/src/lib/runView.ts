@@ -31,6 +31,8 @@ export interface Notice {
   detail: string
   /** The message that a long conversation now begins with for the model. */
   first?: string
+  /** How many messages come before that one. */
+  leftOut?: number
 }
 
 export interface RunView {
@@ -123,7 +125,7 @@ function applyOther(view: RunView, type: string, data: Record<string, unknown>):
     case 'child.finished':
       return applyChild(view, data)
     case 'run.notice':
-      return { ...view, notices: [...view.notices, { code: String(data.code), detail: String(data.detail ?? ''), ...(typeof data.first === 'string' ? { first: data.first } : {}) }] }
+      return { ...view, notices: [...view.notices, { code: String(data.code), detail: String(data.detail ?? ''), ...(typeof data.first === 'string' ? { first: data.first } : {}), ...(data.left_out ? { leftOut: Number(data.left_out) } : {}) }] }
     case 'run.resumed':
       return { ...view, status: 'running', resumedAtStep: stepOf(data.step) }
     case 'approval.required':

@@ -23,7 +23,7 @@ const ENDS: Record<string, Pick<Run, 'status' | 'stop_reason' | 'error'>> = {
   'state:timeout': { status: 'timeout', stop_reason: 'run_timeout', error: null },
 }
 const NOTICES: Record<string, [code: string, detail: string][]> = {
-  'state:trimmed': [['context_trimmed', '42']],
+  'state:trimmed': [['context_trimmed', '']],
   'state:retry': [['retry_wait', '3 s']],
   'state:notices': [
     ['fallback', 'qwen3-coder'], ['text_was_reasoning', ''], ['tools_refused', ''], ['limit_near', '3 steps are left of 20.'], ['answer_cut', ''], ['malformed_call', ''], ['summary_failed', ''],
