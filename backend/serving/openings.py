@@ -12,9 +12,13 @@ END_OF_HEAD = b"\r\n\r\n"
 
 
 def opens_stream(sock: socket.socket) -> bool:
-    """Whether a whole request for an event stream is waiting, and its answer can be sent without waiting."""
+    """Whether a whole request for an event stream is waiting, and its answer can be sent without waiting.
+
+    Asked by the thread that serves everybody: it never waits, and leaves the socket so that nothing on it waits.
+    """
+    sock.setblocking(False)  # no flag of the call does it: with a timeout, Python waits whatever the flag says
     try:
-        head = sock.recv(HEAD_BYTES, socket.MSG_PEEK | socket.MSG_DONTWAIT)
+        head = sock.recv(HEAD_BYTES, socket.MSG_PEEK)
     except OSError:
         return False
     return STREAM.match(head) is not None and head.endswith(END_OF_HEAD) and _takes_answers(sock)

@@ -70,7 +70,8 @@ class Worker(gthread.ThreadWorker):  # type: ignore[misc]
 
     def enqueue_req(self, conn: Any) -> None:
         """As gunicorn's, but those who open a stream stand in line: all at once would only wait for one another."""
-        pool = self._openings if openings.opens_stream(conn.sock) else self.tpool
+        read_ahead = conn.initialized and conn.parser.unreader.buf.getvalue()
+        pool = self._openings if not read_ahead and openings.opens_stream(conn.sock) else self.tpool
         pool.submit(self.handle, conn).add_done_callback(
             lambda done: self.method_queue.defer(self.finish_request, conn, done)
         )

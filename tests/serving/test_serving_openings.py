@@ -1,5 +1,6 @@
 """Who stands in the line of those that open streams, and that nobody can hold it up."""
 
+import re
 import socket
 from collections.abc import Iterator
 from contextlib import suppress
@@ -10,6 +11,8 @@ from support.server import TOKEN, Server
 from backend.serving.openings import opens_stream
 
 WAIT_SECONDS = 30.0
+# Longer than a test may take: who waits for so long, fails.
+LONG_SECONDS = 3600.0
 STREAMS = ["/api/events", "/api/runs/r1/events", "/api/runs/r1/events?after=7", "/api/tasks/t1/events"]
 OTHERS = [
     "/api/runs/r1",
@@ -24,6 +27,7 @@ OTHERS = [
 def _asks(text: str) -> bool:
     client, served = socket.socketpair()
     with client, served:
+        served.settimeout(LONG_SECONDS)
         client.sendall(text.encode())
         return opens_stream(served)
 
@@ -77,6 +81,23 @@ def test_streams_open_while_many_wait_for_the_rest_of_their_request(server: Serv
     assert server.events(run["id"])[-1][1] == "run.finished"
     for sock in half:
         sock.close()
+
+
+def test_a_request_that_was_read_ahead_is_answered_and_holds_nobody_up(server: Server) -> None:
+    head = f"HTTP/1.1\r\nHost: 127.0.0.1:{server.port}\r\nAuthorization: Bearer {TOKEN}\r\n"
+    unread = "x" * 3000
+    first = (
+        f"POST /api/runs/nothing/cancel {head}Content-Type: text/plain\r\nContent-Length: {len(unread)}\r\n\r\n{unread}"
+    )
+    with socket.create_connection(("127.0.0.1", server.port), timeout=WAIT_SECONDS) as sock:
+        sock.sendall(f"{first}GET /healthz {head}\r\nGET /api/runs/nothing/events {head}\r\n".encode())
+        told = b""
+        while told.count(b"HTTP/1.1 ") < 3:
+            data = sock.recv(65_536)
+            assert data, told
+            told += data
+        assert server.get("/healthz")["status"] == "ok"
+    assert re.findall(rb"HTTP/1\.1 (\d+)", told) == [b"404", b"200", b"404"]
 
 
 def test_http_1_0_gets_a_stream_without_chunks(server: Server) -> None:
