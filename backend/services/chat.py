@@ -17,7 +17,7 @@ from .attachments import describe
 from .conversations import active_runs, get_conversation, index_title
 from .language import language_of
 from .messages import get_message, load
-from .runs import RunRequest, add_chat_run, check_request
+from .runs import RunRequest, add_chat_run, check_request, place_of
 from .runtime import Runtime
 from .serializers import run_json
 from .titles import title_from
@@ -140,6 +140,7 @@ def _accepted(session: Session, message: Message) -> JsonObject:
 def _store(
     session: Session, conversation: Conversation, new: NewMessage, attachments: list[JsonObject], registry: ToolRegistry
 ) -> Message:
+    place_of(session, conversation.project_id)  # a message that would wait in a deleted project would wait for ever
     waits = conversation.id in active_runs(session, [conversation.id])
     parent_id = _parent(session, conversation, new, waits)
     conversation.last_position += 1

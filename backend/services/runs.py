@@ -11,7 +11,7 @@ from sqlalchemy.orm import Session
 
 from ..agent.types import JsonObject
 from ..channels.log import RunFeed
-from ..errors import NotFound
+from ..errors import Conflict, NotFound
 from ..models import Conversation, Project, Run, Step, ToolCall
 from . import limits
 from .paging import Page, decode_cursor, encode_cursor, list_json, newest_first
@@ -62,8 +62,8 @@ def check_request(runtime: Runtime, request: RunRequest) -> None:
 
 
 def add_chat_run(session: Session, conversation: Conversation, message_id: str, text: str, request: RunRequest) -> Run:
-    """The row of a run that answers a message; inside the caller's transaction."""
-    project = session.get(Project, conversation.project_id) if conversation.project_id else None
+    """The row of a run that answers a message; inside the caller's transaction. Raises Conflict in a deleted project."""
+    project = place_of(session, conversation.project_id)
     run = Run(
         kind="chat",
         owner_id=conversation.owner_id,
@@ -73,6 +73,14 @@ def add_chat_run(session: Session, conversation: Conversation, message_id: str, 
         **_chosen(request, project, conversation.model, limits.usual(session, conversation.owner_id)),
     )
     return _added(session, run)
+
+
+def place_of(session: Session, project_id: str | None) -> Project | None:
+    """The project that work is to begin in, if any. Raises Conflict when it was deleted: nothing works in what is hidden."""
+    project = session.get(Project, project_id) if project_id else None
+    if project is not None and project.deleted_at is not None:
+        raise Conflict("The project was deleted.", suggestion="Restore the project, or go on outside of it.")
+    return project
 
 
 def add_task_run(session: Session, user_id: str, text: str, project: Project | None, request: RunRequest) -> Run:

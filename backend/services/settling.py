@@ -5,11 +5,11 @@ from sqlalchemy.orm import Session
 
 from ..agent.types import JsonObject
 from ..errors import Conflict, NotFound
-from ..models import Message, Project, Run, ToolCall
+from ..models import Message, Run, ToolCall
 from .chat import ChatService, NewMessage
 from .running import proving, resuming
 from .running.assembly import GO_ON
-from .runs import RunRequest, add_task_run, get_run, wanted_model
+from .runs import RunRequest, add_task_run, get_run, place_of, wanted_model
 from .runtime import Runtime
 from .serializers import ACTIVE, COPY, call_json, run_json
 
@@ -86,7 +86,7 @@ def _answer_of(session: Session, run: Run) -> Message | None:
 
 def _continue_task(runtime: Runtime, earlier: Run, request: RunRequest) -> JsonObject:
     with runtime.db.write() as session:
-        project = session.get(Project, earlier.project_id) if earlier.project_id else None
+        project = place_of(session, earlier.project_id)
         run = add_task_run(session, earlier.owner_id, earlier.input, project, request)
         run.options = {**run.options, "continues": earlier.id}
         answer = run_json(run)

@@ -16,7 +16,10 @@ from backend.services.auth import ensure_owner
 from backend.services.chat import ChatService, NewMessage
 from backend.services.conversations import create_conversation
 from backend.services.messages import edit_queued, withdraw_queued
+from backend.services.projects import NewProject, create_project, delete_project, restore_project
+from backend.services.running.execution import recover_waiting
 from backend.services.runs import NewTask, start_task
+from backend.services.settling import continue_run
 from backend.stores.leases import Leases
 from backend.stores.sql import RunPlace, SqlRunStore
 
@@ -233,3 +236,35 @@ def test_messages_that_a_run_has_taken_stay_as_they_are(make_instance: Make) -> 
     assert leases.claim(run_id) is not None  # its worker died before it could add it: it waits again
     withdraw_queued(runtime, owner, waiting)
     assert store.waiting_messages(3) == []
+
+
+def test_nothing_begins_in_a_deleted_project(make_instance: Make, model: ModelServer) -> None:
+    turn = Turn(text="never", gate=threading.Event())
+    model.script("m", [turn])
+    instance = make_instance()
+    instance.start()
+    runtime = instance.runtime
+    owner = ensure_owner(runtime.db)
+    project = create_project(runtime, owner, NewProject("p"))["id"]
+    task = start_task(runtime, owner, NewTask("/calculator 1+1", project))["id"]
+    finished(instance, task)
+    conversation = create_conversation(runtime, owner, {"project_id": project})["id"]
+    chat = ChatService(runtime)
+    run_id = chat.send_message(owner, conversation, NewMessage("Go."))["run"]["id"]
+    chat.send_message(owner, conversation, NewMessage("And this."))
+    assert turn.held.wait(30)
+    delete_project(runtime, owner, project)
+    assert finished(instance, run_id).status == "cancelled"
+    instance.queue.stop()  # whatever follows the run's end has come
+    assert recover_waiting(runtime) == []
+    with runtime.db.read() as session:
+        assert session.scalars(select(Run.id).where(Run.kind == "chat")).all() == [run_id]
+        assert session.scalars(select(Message.state).where(Message.content == "And this.")).all() == ["queued"]
+    with pytest.raises(Conflict):
+        chat.send_message(owner, conversation, NewMessage("Hello?"))
+    with runtime.db.write() as session:
+        session.get_one(Run, task).status = "failed"
+    with pytest.raises(Conflict):
+        continue_run(runtime, owner, task, None)
+    restore_project(runtime, owner, project)
+    assert len(recover_waiting(runtime)) == 1

@@ -5,6 +5,7 @@ import threading
 from dataclasses import dataclass, field
 
 from sqlalchemy import select, update
+from sqlalchemy.orm import Session
 
 from ...agent.core import AgentCore
 from ...agent.guardrails import TerminationResult
@@ -14,7 +15,7 @@ from ...cancel import CancelToken
 from ...channels.log import EventLog
 from ...errors import LeaseLost, NanoClawError
 from ...ids import utc_now
-from ...models import Conversation, Message, Run
+from ...models import Conversation, Message, Project, Run
 from ...stores.leases import MAX_DEATHS, Lease
 from ...stores.sql import RunPlace, SqlRunStore
 from ...stores.writer import RunWriter
@@ -100,7 +101,7 @@ def start_waiting(runtime: Runtime, conversation_id: str | None) -> str | None:
         waiting = select(Message).where(Message.conversation_id == conversation_id, Message.state == "queued")
         message = session.scalar(waiting.order_by(Message.position).limit(1))
         conversation = session.get(Conversation, conversation_id)
-        if message is None or conversation is None or conversation.deleted_at:
+        if message is None or conversation is None or _hidden(session, conversation):
             return None
         run = add_chat_run(session, conversation, message.id, message.content, _kept_request(message))
         conversation.last_position += 1
@@ -108,6 +109,12 @@ def start_waiting(runtime: Runtime, conversation_id: str | None) -> str | None:
         message.position, message.parent_id = conversation.last_position, conversation.active_leaf_id
         conversation.active_leaf_id, conversation.updated_at = message.id, utc_now()
         return run.id
+
+
+def _hidden(session: Session, conversation: Conversation) -> bool:
+    """Whether nobody sees what would be answered there: it or its project was deleted."""
+    project = session.get(Project, conversation.project_id) if conversation.project_id else None
+    return conversation.deleted_at is not None or (project is not None and project.deleted_at is not None)
 
 
 def _kept_request(message: Message) -> RunRequest:
