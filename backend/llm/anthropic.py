@@ -11,7 +11,7 @@ from .arguments import mend_surrogates, object_text, parse_arguments
 from .deltas import CUT_CALL, make_id
 from .faults import Complaint, complaint_in, error_for
 from .lessons import Lessons
-from .reading import AnswerReader
+from .reading import AnswerReader, token_count
 from .server import USER_AGENT, ServerProvider, ServerSettings, Shared
 from .shape import text_of
 from .sse import DONE
@@ -277,7 +277,7 @@ class MessageReader(AnswerReader):
 
     def _count(self, usage: Any) -> None:
         if isinstance(usage, dict):
-            self._usage.update({k: v for k, v in usage.items() if isinstance(v, int)})
+            self._usage.update({k: token_count(v) for k, v in usage.items() if isinstance(v, int | float)})
 
     # ------------------------------------------------------------ the reply
     def reply(self) -> ModelReply:

@@ -7,6 +7,15 @@ from ..agent.types import Delta, FinishReason, ModelReply
 from ..errors import ModelError, ModelTransient
 from .sse import EventReader
 
+# No request has more: what is larger was made up, and would not fit where it is added up.
+MOST_TOKENS = 1_000_000_000
+
+
+def token_count(value: Any) -> int:
+    """A count that a server reports; 0 for what is none."""
+    sane = isinstance(value, int | float) and not isinstance(value, bool) and 0 < value <= MOST_TOKENS
+    return int(value) if sane else 0
+
 
 class AnswerReader(ABC):
     """Reads one answer. `ended` is set by the end marker, `finish_reason` as soon as the server has said it.

@@ -13,7 +13,7 @@ from ..errors import ModelError, ModelTransient
 from .arguments import mend_surrogates
 from .deltas import CUT_CALL, CallAssembler, make_id
 from .faults import complaint_in, error_for
-from .reading import AnswerReader
+from .reading import AnswerReader, token_count
 from .reasoning import Reasoning, reasoning_of
 from .sse import DONE
 from .textcalls import CallTextFilter, TextEnd
@@ -321,6 +321,6 @@ def _not_run(call: ToolCallRequest) -> ToolCallRequest:
 def _count(usage: dict[str, Any], *names: str) -> int:
     for name in names:
         value = usage.get(name)
-        if isinstance(value, int | float) and not isinstance(value, bool) and value > 0:
-            return int(value)
+        if count := token_count(value):
+            return count
     return 0

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Protocol
 
 log = logging.getLogger(__name__)
@@ -84,7 +85,7 @@ class Streams:
             end.setblocking(False)
         self._selector.register(self._woken, READ)
         self._awake = False
-        self._posts: deque[Callable[[], None]] = deque()
+        self._posts: deque[tuple[_Viewer, Callable[[], object]]] = deque()
         self._ready: deque[_Viewer] = deque()
         self._viewers: set[_Viewer] = set()
         self._readers = ThreadPoolExecutor(READERS, thread_name_prefix="stream-reader")
@@ -101,7 +102,8 @@ class Streams:
         out = head + (_chunk(first) if chunked else first)
         with suppress(OSError):  # full or left: the loop finds out again
             out = out[sock.send(out) :]
-        self._post(lambda: self._add(_Viewer(sock, live, out, chunked)))
+        viewer = _Viewer(sock, live, out, chunked)
+        self._post(viewer, lambda: self._add(viewer))
 
     def close(self, timeout: float) -> None:
         """Let the streams that end send their end; after `timeout` seconds the rest is closed as it is."""
@@ -111,8 +113,8 @@ class Streams:
         self._readers.shutdown(wait=False, cancel_futures=True)
 
     # ---------------------------------------------------------------- from other threads
-    def _post(self, act: Callable[[], None]) -> None:
-        self._posts.append(act)
+    def _post(self, viewer: _Viewer, act: Callable[[], object]) -> None:
+        self._posts.append((viewer, act))
         self._wake()
 
     def _is_ready(self, viewer: _Viewer) -> None:
@@ -130,7 +132,10 @@ class Streams:
         check = time.monotonic() + CHECK_SECONDS
         while (pause := self._pause()) is not None:
             for key, mask in self._selector.select(pause):
-                self._turn_to(key.data, mask)
+                if key.data is None:
+                    self._woken.recv(RECEIVE_BYTES)
+                else:
+                    self._do(key.data, partial(self._turn_to, key.data, mask))
             self._catch_up()
             if len(self._viewers) > CROWD:
                 time.sleep(CROWD_REST_SECONDS)
@@ -150,9 +155,16 @@ class Streams:
         left = self._close_at - time.monotonic()
         return min(left, CHECK_SECONDS) if left > 0 and (self._viewers or self._posts) else None
 
-    def _turn_to(self, viewer: _Viewer | None, mask: int) -> None:
-        if viewer is None:
-            self._woken.recv(RECEIVE_BYTES)
+    def _do(self, viewer: _Viewer, act: Callable[[], object]) -> None:
+        """Something for one viewer: a fault in it ends that stream, whose viewer comes back, and no other's."""
+        try:
+            act()
+        except Exception:
+            log.exception("a stream is ended by a fault")
+            self._drop(viewer)
+
+    def _turn_to(self, viewer: _Viewer, mask: int) -> None:
+        if viewer.gone:
             return
         if mask & READ:
             self._listen(viewer)
@@ -163,9 +175,10 @@ class Streams:
         """Do what other threads have asked for."""
         self._awake = False  # first: what is asked from now on wakes again
         while self._posts:
-            self._posts.popleft()()
+            self._do(*self._posts.popleft())
         while self._ready:
-            self._serve(self._ready.popleft())
+            viewer = self._ready.popleft()
+            self._do(viewer, partial(self._serve, viewer))
 
     def _add(self, viewer: _Viewer) -> None:
         self._viewers.add(viewer)
@@ -238,9 +251,13 @@ class Streams:
             return
         viewer.gone = True
         self._viewers.discard(viewer)
-        self._selector.unregister(viewer.sock)
-        viewer.sock.close()
-        viewer.live.close()
+        try:
+            with suppress(KeyError, ValueError):  # it was closed before it could be registered
+                self._selector.unregister(viewer.sock)
+            viewer.sock.close()
+            viewer.live.close()
+        except Exception:
+            log.exception("a stream could not be closed")
 
     # ---------------------------------------------------------------- what may wait
     def _read_page(self, viewer: _Viewer) -> None:
@@ -248,9 +265,9 @@ class Streams:
             data = viewer.live.page()
         except Exception:
             log.exception("the events of a stream could not be read")
-            self._post(lambda: self._drop(viewer))  # it comes back and asks again
+            self._post(viewer, lambda: self._drop(viewer))  # it comes back and asks again
             return
-        self._post(lambda: self._got_page(viewer, data))
+        self._post(viewer, lambda: self._got_page(viewer, data))
 
     def _got_page(self, viewer: _Viewer, data: bytes) -> None:
         viewer.busy = False
@@ -264,7 +281,7 @@ class Streams:
         except Exception:
             log.exception("whether a stream may go on could not be asked")
             goes_on = False
-        self._post(lambda: self._asked(viewer, goes_on))
+        self._post(viewer, lambda: self._asked(viewer, goes_on))
 
     def _asked(self, viewer: _Viewer, goes_on: bool) -> None:
         viewer.asking = False
@@ -279,12 +296,14 @@ class Streams:
     def _check(self, now: float) -> None:
         """Heartbeats for the silent, an end for the stuck."""
         for viewer in list(self._viewers):
-            silent = now - viewer.sent_at
-            if silent > (LINGER_SECONDS if viewer.ended and not viewer.out else STUCK_SECONDS):
-                self._drop(viewer)
-            elif silent >= HEARTBEAT_SECONDS and not (viewer.asking or viewer.out or viewer.ended):
-                viewer.asking = True
-                self._readers.submit(self._ask, viewer)
+            self._do(viewer, partial(self._check_one, viewer, now - viewer.sent_at))
+
+    def _check_one(self, viewer: _Viewer, silent: float) -> None:
+        if silent > (LINGER_SECONDS if viewer.ended and not viewer.out else STUCK_SECONDS):
+            self._drop(viewer)
+        elif silent >= HEARTBEAT_SECONDS and not (viewer.asking or viewer.out or viewer.ended):
+            viewer.asking = True
+            self._readers.submit(self._ask, viewer)
 
 
 def _chunk(data: bytes) -> bytes:

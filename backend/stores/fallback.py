@@ -119,12 +119,13 @@ class Fallback:
     def _append(self, batch: Batch) -> None:
         if self._file is None:
             return
-        line = (json.dumps(_to_json(batch), ensure_ascii=False) + "\n").encode()
         try:
+            line = (json.dumps(_to_json(batch), ensure_ascii=False) + "\n").encode()
             written = os.pwrite(self._file, line, self._end)
             os.fdatasync(self._file)
-        except OSError as fault:
-            log.error("run %s: a record is kept in memory only, the disk refuses it: %s", batch.run_id, fault.strerror)
+        except (OSError, ValueError, TypeError) as fault:
+            why = fault.strerror if isinstance(fault, OSError) else type(fault).__name__
+            log.error("run %s: a record is kept in memory only, the file does not take it: %s", batch.run_id, why)
             return
         self._end += written
 

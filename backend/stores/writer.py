@@ -35,6 +35,8 @@ SAFE = (
     "the database takes writes again, at the latest at the next start."
 )
 
+NOT_WRITTEN = "The record could not be written."
+
 KeepBlob = Callable[[str], str]
 
 
@@ -115,13 +117,22 @@ class RunWriter:
             connection = self._ready_connection(full=True)
             with self._db.transaction(connection):
                 fresh = grouping.not_entered(connection, left)
-                for run_id in dict.fromkeys(batch.run_id for batch in fresh):
-                    mine = [batch for batch in fresh if batch.run_id == run_id]
-                    grouping.write_runs(connection, [mine])
+            for run_id in dict.fromkeys(batch.run_id for batch in fresh):
+                self._enter_left(connection, run_id, [batch for batch in fresh if batch.run_id == run_id])
         path.unlink(missing_ok=True)
         with self._db.write() as session:
             grouping.forget_marks(session.connection())
         return len(fresh)
+
+    def _enter_left(self, connection: Connection, run_id: str, batches: list[Batch]) -> None:
+        """One run's, for itself: what can never be entered keeps neither the others nor the server from starting."""
+        try:
+            with self._db.transaction(connection):
+                grouping.write_runs(connection, [batches])
+        except OperationalError:
+            raise
+        except Exception:
+            log.exception("run %s: what the fallback log held cannot be entered", run_id)
 
     # ---------------------------------------------------------------- when
     def _due(self, batch: Batch) -> float:
@@ -153,9 +164,12 @@ class RunWriter:
                 if pause > 0:
                     self._waiting.wait(pause)
                     continue
-            with self._committing:
-                self._commit_pending()
-                self._enter_kept()
+            try:
+                with self._committing:
+                    self._commit_pending()
+                    self._enter_kept()
+            except Exception:  # every run needs this thread
+                log.exception("records could not be written; their runs have been told")
 
     # ---------------------------------------------------------------- what
     def _commit_pending(self) -> None:
@@ -173,7 +187,7 @@ class RunWriter:
             elif outcome == "unavailable":
                 self._keep(batches)
         except BaseException:
-            _fail_all(batches, StorageError("The record could not be written."))
+            _fail_all(batches, StorageError(NOT_WRITTEN))
             raise
         finally:
             for batch in batches:
@@ -194,7 +208,9 @@ class RunWriter:
                     return "unavailable"
                 self.meters.add("storage_retries")
                 time.sleep(delay)
-            except SQLAlchemyError as fault:
+            except Exception as fault:  # a number or a text that the database cannot hold is no SQLAlchemyError
+                if not isinstance(fault, SQLAlchemyError):
+                    log.exception("a record cannot be written")
                 _fail(batches, fault)
                 return "refused"
         return "unavailable"
@@ -223,7 +239,7 @@ class RunWriter:
             except OperationalError:
                 self._drop_connection()
                 return
-            except SQLAlchemyError:
+            except Exception:
                 log.exception("run %s: what the fallback log holds cannot be entered", run_id)
                 self.fallback.settled(run_id)
 
@@ -255,7 +271,10 @@ class RunWriter:
             for run_id in by_run:
                 self.fallback.settled(run_id)
         now = time.monotonic()
-        self._measure(batches, told, now)
+        try:
+            self._measure(batches, told, now)
+        except Exception:  # what is committed is not to be written again
+            log.exception("a commit could not be counted")
         for batch in batches:
             if batch.deltas:
                 self._last_deltas[batch.run_id] = now
@@ -302,7 +321,7 @@ class RunWriter:
             raise error
 
 
-def _fail(batches: list[Batch], fault: SQLAlchemyError) -> None:
+def _fail(batches: list[Batch], fault: Exception) -> None:
     why = str(fault.orig) if isinstance(fault, DBAPIError) else type(fault).__name__
     error = StorageError(f"The database did not take the record ({why}).", suggestion=SAFE)
     error.__cause__ = fault

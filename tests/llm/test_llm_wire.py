@@ -336,6 +336,13 @@ def test_usage_in_other_places(where: str) -> None:
     assert (reply.usage.prompt_tokens, reply.usage.completion_tokens) == (10, 3)
 
 
+@pytest.mark.parametrize("count", ["1e30", "1e400", "NaN", "-1e400", "-3", "true", "1" + "0" * 400])
+def test_a_count_that_cannot_be_is_not_taken(count: str) -> None:
+    data = chunk({"content": "hi"}) + chunk({}, "stop", usage={"prompt_tokens": 0, "completion_tokens": 3}) + DONE
+    reply = read(data.replace(b'"prompt_tokens": 0', b'"prompt_tokens": ' + count.encode()))
+    assert (reply.usage.prompt_tokens, reply.usage.completion_tokens) == (0, 3)
+
+
 # ---------------------------------------------------------------- framing
 PLAIN = said("Hello, ", "world 🌧")
 FRAMINGS: dict[str, bytes] = {

@@ -53,6 +53,10 @@ def streams() -> Iterator[Streams]:
         Viewer.open.pop().close()
 
 
+def frame(event: LoggedEvent) -> Frame:
+    return Frame(event.type, event.data, event.seq)
+
+
 class Viewer:
     """The client's end of a stream that the loop has adopted."""
 
@@ -65,7 +69,7 @@ class Viewer:
         self.sock, served = socket.socketpair()
         self.sock.settimeout(WAIT_SECONDS)
         self.open.append(self.sock)
-        live: Live[Any] = Live(log.feed("r"), lambda e: Frame(e.type, e.data, e.seq), may_go_on)
+        live: Live[Any] = Live(log.feed("r"), frame, may_go_on)
         live.give_back = self.left.set
         streams.adopt(served, live, HEAD, FIRST, chunked=chunked)
         self._rest = b""
@@ -158,6 +162,28 @@ def test_an_old_client_gets_the_bare_events_and_the_end_of_the_connection(
         told += data
     data = b'data: {"run_id":"r"}\n\n'
     assert told == HEAD + FIRST + b"id: 1\nevent: run.started\n" + data + b"id: 2\nevent: run.finished\n" + data
+
+
+def test_a_fault_in_one_stream_ends_it_and_not_the_loop(
+    streams: Streams, log: EventLog, record: Callable[..., None], caplog: pytest.LogCaptureFixture
+) -> None:
+    whole = Viewer(streams, log)
+    record("run.started")
+    whole.read_until(b"run.started")
+
+    class Broken(Live[Any]):
+        def take(self) -> bytes:
+            raise OverflowError("too large")
+
+    ours, served = socket.socketpair()
+    ours.settimeout(WAIT_SECONDS)
+    Viewer.open.append(ours)
+    streams.adopt(served, Broken(log.feed("r", 1), frame, lambda: True), HEAD, FIRST, chunked=True)
+    while ours.recv(100):
+        pass
+    assert "a stream is ended by a fault" in caplog.text
+    record("run.finished")
+    assert whole.seqs() == [1, 2]
 
 
 def test_rows_that_cannot_be_read_end_one_stream_and_not_the_loop(

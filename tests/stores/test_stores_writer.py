@@ -8,7 +8,7 @@ import pytest
 from sqlalchemy import select
 
 from backend.agent.types import CallRecord, Event, MessageRecord, RunRecord, StepRecord, Usage
-from backend.errors import LeaseLost
+from backend.errors import LeaseLost, StorageError
 from backend.extensions import Database
 from backend.ids import iso_now, new_id, utc_now
 from backend.models import Conversation, Message, Run, RunEvent, Step, ToolCall
@@ -139,6 +139,24 @@ def test_one_run_that_cannot_be_written_does_not_take_others_with_it(make_store:
     for thread in threads:
         thread.join(10)
     assert sorted(results) == ["StorageError", "written"]
+
+
+def test_what_the_database_cannot_hold_fails_alone_and_ends_no_thread(
+    database: Database, make_store: MakeStore, writer: RunWriter, told: list
+) -> None:
+    broken, good = make_store("run-1"), make_store("run-2")
+    too_large = RunRecord("run-1", usage=Usage(10**30, 1))  # SQLite's numbers end at 64 bits; no error of SQLAlchemy
+    writer._pending.append(Batch("run-1", 1, [too_large], [Event("run.notice", {})], told.extend, awaited=False))
+    good.record([], [Event("step.finished", {"step": 0})], told.extend)  # both in one commit
+    with pytest.raises(StorageError):
+        broken.record([], [Event("run.notice", {})], told.extend)
+    by_itself = threading.Event()
+    for store in (broken, good):
+        store.record([], [delta("a", 0)], told.extend, wait=False)
+    broken.record([], [delta("\ud800", 1)], told.extend, wait=False)  # no UTF-8
+    good.record([], [delta("b", 1)], lambda events: by_itself.set(), wait=False)  # left to the writer's own thread
+    assert by_itself.wait(5)
+    assert "step.finished" in [row[1] for row in rows_of(database, "run-2")]
 
 
 def test_calls_and_steps_are_written_anew_at_each_change(
