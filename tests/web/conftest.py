@@ -74,13 +74,19 @@ class Web:
 
 
 @pytest.fixture(scope="module")
-def web(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Web]:
+def more_settings() -> dict[str, str]:
+    """What a module wants set beside the model; nothing by default."""
+    return {}
+
+
+@pytest.fixture(scope="module")
+def web(tmp_path_factory: pytest.TempPathFactory, more_settings: dict[str, str]) -> Iterator[Web]:
     """A running server for the whole module."""
     answers = Answers()
     with ModelServer() as model:
         model.script("*", [answers] * REQUESTS)
         settings = {"OPENAI_BASE_URL": model.url, "OPENAI_API_KEY": "sk-test", "OPENAI_MODEL": MODEL}
-        with Server(tmp_path_factory.mktemp("web") / "instance", **settings) as server:
+        with Server(tmp_path_factory.mktemp("web") / "instance", **settings, **more_settings) as server:
             yield Web(server, model, answers)
 
 

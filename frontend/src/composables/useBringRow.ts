@@ -3,6 +3,7 @@ import { onBeforeUnmount, onMounted, type Ref } from 'vue'
 
 const STILL_FRAMES = 4
 const MOST_FRAMES = 90
+const ABOVE_PART_PX = 80
 const READER_MOVES = ['wheel', 'touchmove', 'pointerdown', 'keydown'] as const
 
 /**
@@ -14,7 +15,8 @@ export function useBringRow(list: Ref<VirtualizerHandle | null>, scroller: Ref<H
   let frame = 0
   const cancel = () => cancelAnimationFrame(frame)
 
-  function bring(index: number): void {
+  /** `part`: what in the row is to be seen, once it is there. */
+  function bring(index: number, part: () => Element | undefined = () => undefined): void {
     cancel()
     let still = 0
     let left = MOST_FRAMES
@@ -22,8 +24,11 @@ export function useBringRow(list: Ref<VirtualizerHandle | null>, scroller: Ref<H
       const { value: rows } = list
       const { value: box } = scroller
       if (!rows || !box) return
-      const spare = Math.max(0, box.clientHeight - rows.getItemSize(index)) / 2
-      const top = Math.round(Math.max(0, Math.min(rows.getItemOffset(index) - spare, box.scrollHeight - box.clientHeight)))
+      const within = part()
+      const wanted = within
+        ? box.scrollTop + within.getBoundingClientRect().top - box.getBoundingClientRect().top - ABOVE_PART_PX
+        : rows.getItemOffset(index) - Math.max(0, box.clientHeight - rows.getItemSize(index)) / 2
+      const top = Math.round(Math.max(0, Math.min(wanted, box.scrollHeight - box.clientHeight)))
       still = Math.abs(box.scrollTop - top) <= 1 ? still + 1 : 0
       if (!still) box.scrollTop = top
       if (still < STILL_FRAMES && left--) frame = requestAnimationFrame(place)

@@ -89,7 +89,7 @@ export function createChat(routeId: Ref<string>, projectId: Ref<string | null>, 
 
   /** A page opened in the middle, or at an older version, goes back to the end, where the answer will be. */
   function toNewest(): void {
-    if (around.value || leaf.value) void router.replace({ query: { ...router.currentRoute.value.query, m: undefined, v: undefined } })
+    if (around.value || leaf.value) void router.replace({ query: { ...router.currentRoute.value.query, m: undefined, v: undefined, call: undefined } })
   }
   function forgetEnd(): void {
     ended.value = null
@@ -138,7 +138,7 @@ export function createChat(routeId: Ref<string>, projectId: Ref<string | null>, 
       const to = page.leaf_id ?? sibling
       await conversations.patchConversation(id.value!, { active_leaf_id: to })
       forgetEnd()
-      await router.push({ query: { ...router.currentRoute.value.query, m: undefined, v: to } })
+      await router.push({ query: { ...router.currentRoute.value.query, m: undefined, call: undefined, v: to } })
       await messages.refresh()
     })
   /** Takes up the work of a run that reached a limit or was stopped. */

@@ -1,4 +1,4 @@
-import type { Call } from '@/api/types'
+import type { Block, Call } from '@/api/types'
 
 /** Reading tool calls: their arguments, results, states and groups. */
 
@@ -90,6 +90,12 @@ export function groupParts(blocks: { type: string; text?: string; callId?: strin
     } else if (block.text?.trim()) parts.push({ kind: block.type as 'text' | 'reasoning', key: keyOf(block.type), text: block.text, step: block.step, seconds: block.seconds })
   }
   return parts
+}
+
+/** The parts of a stored answer. */
+export function partsOf(blocks: Block[], calls: Call[]): Part[] {
+  const byId = new Map(calls.map((call) => [call.id, call]))
+  return groupParts(blocks.map((block) => (block.type === 'tool_call' ? { type: block.type, callId: block.call_id } : block)), (id) => byId.get(id))
 }
 
 export interface CallSummary {
