@@ -56,10 +56,11 @@ def update_conversation(conversation_id: str, body: requests.ConversationPatch) 
 
 
 @bp.delete("/<conversation_id>")
-@operation("Delete a conversation", returns={204: None}, errors=(404,))
-def delete_conversation(conversation_id: str) -> Response:
-    """Softly: it can be restored within 30 days."""
-    conversations.delete_conversation(runtime(), user_id(), conversation_id)
+@operation("Delete a conversation", query=requests.ForGoodQuery, returns={204: None}, errors=(404, 409))
+def delete_conversation(conversation_id: str, query: requests.ForGoodQuery) -> Response:
+    """Softly: it can be restored within 30 days. `for_good=true` takes what was deleted out of the bin, at once."""
+    remove = conversations.delete_for_good if query.for_good else conversations.delete_conversation
+    remove(runtime(), user_id(), conversation_id)
     return nothing()
 
 

@@ -41,10 +41,11 @@ def update_project(project_id: str, body: requests.ProjectPatch) -> Response:
 
 
 @bp.delete("/<project_id>")
-@operation("Delete a project", returns={204: None}, errors=(404,))
-def delete_project(project_id: str) -> Response:
-    """Softly: it can be restored within 30 days."""
-    projects.delete_project(runtime(), user_id(), project_id)
+@operation("Delete a project", query=requests.ForGoodQuery, returns={204: None}, errors=(404, 409))
+def delete_project(project_id: str, query: requests.ForGoodQuery) -> Response:
+    """Softly: it can be restored within 30 days. `for_good=true` takes what was deleted out of the bin, at once."""
+    remove = projects.delete_for_good if query.for_good else projects.delete_project
+    remove(runtime(), user_id(), project_id)
     return nothing()
 
 

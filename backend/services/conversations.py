@@ -6,10 +6,10 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from ..agent.types import JsonObject
-from ..errors import InvalidInput, NotFound
+from ..errors import Conflict, InvalidInput, NotFound
 from ..ids import iso, utc_now
 from ..models import Conversation, Message, Run
-from ..stores import search_index
+from ..stores import retention, search_index
 from . import tags
 from .projects import get_project, stands
 from .runtime import Runtime
@@ -130,6 +130,19 @@ def delete_conversation(runtime: Runtime, user_id: str, conversation_id: str) ->
         running = active_runs(session, [conversation_id])
     for run_id in running.values():
         runtime.queue.cancel(run_id)
+    runtime.tabs.publish(user_id, "conversation", conversation_id)
+
+
+def delete_for_good(runtime: Runtime, user_id: str, conversation_id: str) -> None:
+    """Put a deleted conversation out of reach at once; housekeeping removes it.
+
+    Raises NotFound when it is not deleted, Conflict while a run of it ends.
+    """
+    with runtime.db.write() as session:
+        row = get_conversation(session, user_id, conversation_id, deleted=True)
+        if active_runs(session, [conversation_id]):
+            raise Conflict("A run of this conversation is just being stopped; try again in a moment.")
+        row.deleted_at = retention.out_of_reach()
     runtime.tabs.publish(user_id, "conversation", conversation_id)
 
 

@@ -9,10 +9,10 @@ from sqlalchemy import select
 from sqlalchemy.orm import InstrumentedAttribute, Session
 
 from ..agent.types import JsonObject
-from ..errors import Forbidden, InvalidInput, NotFound
+from ..errors import Conflict, Forbidden, InvalidInput, NotFound
 from ..ids import iso, utc_now
 from ..models import Project, Run
-from ..stores import search_index
+from ..stores import retention, search_index
 from . import limits
 from .paging import Page, encode_cursor, list_json, newest_first
 from .runtime import Runtime
@@ -137,6 +137,19 @@ def delete_project(runtime: Runtime, user_id: str, project_id: str) -> None:
         active = session.scalars(select(Run.id).where(Run.project_id == project_id, Run.status.in_(ACTIVE))).all()
     for run_id in active:
         runtime.queue.cancel(run_id)
+    runtime.tabs.publish(user_id, "project", project_id)
+
+
+def delete_for_good(runtime: Runtime, user_id: str, project_id: str) -> None:
+    """Put a deleted project out of reach at once; housekeeping removes it, and its folder if it made that.
+
+    Raises NotFound when it is not deleted, Conflict while a run of it ends.
+    """
+    with runtime.db.write() as session:
+        project = get_project(session, user_id, project_id, deleted=True)
+        if session.scalar(select(Run.id).where(Run.project_id == project_id, Run.status.in_(ACTIVE)).limit(1)):
+            raise Conflict("A run of this project is just being stopped; try again in a moment.")
+        project.deleted_at = retention.out_of_reach()
     runtime.tabs.publish(user_id, "project", project_id)
 
 

@@ -63,20 +63,24 @@ class Housekeeping:
         return dropped
 
     def expire(self) -> int:
-        """Remove temporary conversations whose last message is older than a day."""
-        expired = retention.expire_temporary(self._runtime.db, utc_now() - timedelta(hours=TEMPORARY_HOURS))
-        return self._purge_conversations() if expired else 0
+        """Remove temporary conversations whose last message is older than a day, and what was deleted for good."""
+        retention.expire_temporary(self._runtime.db, utc_now() - timedelta(hours=TEMPORARY_HOURS))
+        return self._purge_conversations() + self._purge_projects()
 
     def purge(self) -> int:
         """Remove what was deleted more than 30 days ago, and contents that nothing refers to."""
         before = _long_ago()
         count = self._purge_conversations()
         count += self._until_none(lambda: retention.purge_messages(self._runtime.db, before))
-        for project_id in retention.purge_projects(self._runtime.db, before):
-            shutil.rmtree(self._runtime.settings.instance / "workspaces" / project_id, ignore_errors=True)
-            count += 1
+        count += self._purge_projects()
         self._drop_blobs()
         return count
+
+    def _purge_projects(self) -> int:
+        gone = retention.purge_projects(self._runtime.db, _long_ago())
+        for project_id in gone:
+            shutil.rmtree(self._runtime.settings.instance / "workspaces" / project_id, ignore_errors=True)
+        return len(gone)
 
     def _purge_conversations(self) -> int:
         before = _long_ago()

@@ -106,7 +106,7 @@ def expire_temporary(database: Database, last_before: datetime) -> int:
         .scalar_subquery()
     )
     running = exists().where(Run.conversation_id == Conversation.id, Run.status.in_(GOING_ON))
-    gone = utc_now() - timedelta(days=2 * DELETED_KEPT_DAYS)
+    gone = out_of_reach()
     expired = (
         Conversation.temporary.is_(True),
         Conversation.created_at < last_before,
@@ -117,6 +117,11 @@ def expire_temporary(database: Database, last_before: datetime) -> int:
     with database.write() as session:
         found = update(Conversation).where(*expired).values(deleted_at=gone).returning(Conversation.id)
         return len(session.scalars(found).all())
+
+
+def out_of_reach() -> datetime:
+    """A moment of deletion that is so long ago that nothing is restored any more; the next round removes it."""
+    return utc_now() - timedelta(days=2 * DELETED_KEPT_DAYS)
 
 
 def purge_projects(database: Database, deleted_before: datetime) -> list[str]:

@@ -151,3 +151,16 @@ def test_projects_are_pinned_archived_and_lie_in_the_bin(api: Api) -> None:
     assert names(archived="any") == []
     assert ok(api.post(f"/api/projects/{old}/restore"))["archived"] is True
     problem(api.patch(f"/api/projects/{old}", {"pinned": None}), 422, "validation_failed")
+
+
+def test_what_lies_in_the_bin_is_deleted_for_good(api: Api, stranger: Api) -> None:
+    talk, project = api.conversation(title="secret"), api.project("secret")
+    for kind, one in (("conversations", talk), ("projects", project)):
+        where = f"/api/{kind}/{one}"
+        problem(api.delete(f"{where}?for_good=true"), 404, "not_found")  # the bin comes first
+        assert api.delete(where).status_code == 204
+        problem(stranger.delete(f"{where}?for_good=true"), 404, "not_found")
+        assert len(ok(api.get(f"/api/{kind}", deleted="true"))["items"]) == 1
+        assert api.delete(f"{where}?for_good=true").status_code == 204
+        assert ok(api.get(f"/api/{kind}", deleted="true"))["items"] == []
+        problem(api.post(f"{where}/restore"), 404, "not_found")

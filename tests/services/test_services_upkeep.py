@@ -9,6 +9,7 @@ from sqlalchemy import func, select, text, update
 from backend.app import Instance
 from backend.ids import utc_now
 from backend.models import Base, Conversation, Message, Project, Run, ToolCall
+from backend.services import conversations, projects
 from backend.services.conversations import update_conversation
 from backend.services.projects import NewProject, create_project
 from backend.services.upkeep import Housekeeping
@@ -87,3 +88,22 @@ def test_a_conversation_that_was_moved_out_keeps_what_its_runs_did(instance: Ins
         places = {row.id: row.project_id for row in session.scalars(select(Run))}
         assert places == {"out-r": None, "out-c": None, "moved-r": stays, "moved-c": stays}
         assert sorted(session.scalars(select(ToolCall.run_id))) == ["moved-r", "out-r"]
+
+
+def test_what_was_deleted_for_good_is_removed_in_the_next_round_of_the_hour(instance: Instance, owner: str) -> None:
+    runtime = instance.runtime
+    gone, stays = (create_project(runtime, owner, NewProject(name))["id"] for name in ("gone", "stays"))
+    for project_id, name in ((gone, "one"), (stays, "two"), (stays, "three")):
+        fill(instance, owner, project_id, name)
+    folder = Workspaces(runtime).open(gone, user_id=owner)
+    folder.write("a.md", b"first")
+    projects.delete_project(runtime, owner, gone)
+    projects.delete_for_good(runtime, owner, gone)
+    for name in ("two", "three"):
+        conversations.delete_conversation(runtime, owner, name)
+    conversations.delete_for_good(runtime, owner, "two")
+    assert Housekeeping(runtime, threading.Event()).expire() == 2
+    left = rows(instance)
+    assert (left["projects"], left["conversations"], left["messages"], left["file_changes"]) == (1, 1, 1, 0)
+    assert not (runtime.settings.instance / "workspaces" / gone).exists()
+    assert conversations.restore_conversation(runtime, owner, "three")["title"] == "three"

@@ -113,6 +113,35 @@ def test_projects_are_pinned_archived_deleted_and_brought_back(web, open_page: O
     expect(cards.filter(has_text="Alpha works")).to_be_visible()
 
 
+def test_the_bin_shows_all_that_is_in_it_and_lets_go_of_it_for_good(web, open_page: Opener) -> None:
+    project = web.project("Barn")
+    for number in range(101):
+        made = web.server.post("/api/conversations", {"title": f"Straw {number}"})["id"]
+        web.server.call("DELETE", f"/api/conversations/{made}")
+    web.server.call("DELETE", f"/api/projects/{project}")
+    page = open_page(web.server, "/bin")
+    main = page.get_by_role("main")
+    expect(main.get_by_text("Straw 1", exact=True)).to_be_visible()
+    expect(main.get_by_text("Straw 0", exact=True)).to_have_count(0)
+    main.get_by_role("button", name="Show more").click()
+    expect(main.get_by_text("Straw 0", exact=True)).to_be_visible()
+    main.get_by_role("button", name="Delete Straw 0 for good").click()
+    page.get_by_role("dialog").get_by_role("button", name="Delete for good").click()
+    expect(main.get_by_text("Straw 0", exact=True)).to_have_count(0)
+    expect(main).to_be_focused()
+    left = web.server.get("/api/conversations?deleted=true&limit=200")["items"]
+    assert {"Straw 0", "Straw 1"} & {one["title"] for one in left} == {"Straw 1"}
+
+    main.get_by_role("tab", name="Projects").click()
+    main.get_by_role("button", name="Delete Barn for good").click()
+    sure = page.get_by_role("dialog").get_by_role("button", name="Delete for good")
+    expect(sure).to_be_disabled()
+    page.get_by_role("dialog").get_by_role("textbox").fill("Barn")
+    sure.click()
+    expect(main.get_by_text("Barn", exact=True)).to_have_count(0)
+    assert project not in [one["id"] for one in web.server.get("/api/projects?deleted=true")["items"]]
+
+
 def test_a_new_project_is_described_and_filled_where_it_stands(web, open_page: Opener) -> None:
     project = web.project("Nursery")
     page = open_page(web.server, f"/p/{project}")

@@ -287,6 +287,12 @@ class MessageBody(RunOptions):
     client_id: Annotated[str, StringConstraints(min_length=1, max_length=100)] | None = None
 
 
+class ForGoodQuery(Query):
+    """`for_good=true`: of what was deleted already, and cannot be restored afterwards."""
+
+    for_good: bool = False
+
+
 class DeleteMessageQuery(Query):
     """With `following=true` a message that was sent is deleted, and all that follows it on its branches."""
 

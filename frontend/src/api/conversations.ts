@@ -34,6 +34,8 @@ export const getConversation = (id: string) => api.get<Conversation>(`/api/conve
 export const createConversation = (input: ConversationInput) => api.post<Conversation>('/api/conversations', input)
 export const patchConversation = (id: string, input: ConversationInput) => api.patch<Conversation>(`/api/conversations/${id}`, input)
 export const deleteConversation = (id: string) => api.delete(`/api/conversations/${id}`)
+/** Takes one out of the bin; there is no way back. */
+export const deleteConversationForGood = (id: string) => api.delete(`/api/conversations/${id}?for_good=true`)
 export const restoreConversation = (id: string) => api.post<Conversation>(`/api/conversations/${id}/restore`)
 /** A new conversation with everything up to and with that message. */
 export const forkConversation = (id: string, messageId: string) => api.post<Conversation>(`/api/conversations/${id}/fork`, { message_id: messageId })

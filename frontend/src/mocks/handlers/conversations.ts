@@ -68,7 +68,8 @@ export const conversationHandlers: Handlers = {
     publish('conversation', conversation.id)
     return json(conversation)
   },
-  'DELETE /api/conversations/:id': ({ params }) => {
+  'DELETE /api/conversations/:id': ({ params, url }) => {
+    if (url.searchParams.has('for_good')) db.conversations = db.conversations.filter((other) => other.id !== params.id || !other.deleted_at)
     const conversation = find(params.id!)
     if (conversation) conversation.deleted_at = now()
     publish('conversation', params.id!)

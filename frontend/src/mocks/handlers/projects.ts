@@ -24,7 +24,8 @@ export const projectHandlers: Handlers = {
     publish('project', project.id)
     return json(project)
   },
-  'DELETE /api/projects/:id': ({ params }) => {
+  'DELETE /api/projects/:id': ({ params, url }) => {
+    if (url.searchParams.has('for_good')) db.projects = db.projects.filter((other) => other.id !== params.id || !other.deleted_at)
     const project = find(params.id!)
     if (project) project.deleted_at = now()
     publish('project', params.id!)
