@@ -4,7 +4,6 @@ import { useI18n } from 'vue-i18n'
 import { useRouter } from 'vue-router'
 import * as conversations from '@/api/conversations'
 import { keys } from '@/api/keys'
-import { ApiError } from '@/api/problem'
 import { cancelRun, continueRun } from '@/api/runs'
 import { isActive, type CancelReceipt, type Message } from '@/api/types'
 import { chatRows, mergeMessages } from '@/lib/chatRows'
@@ -84,7 +83,7 @@ export function createChat(routeId: Ref<string>, projectId: Ref<string | null>, 
     ended.value = null
     receipt.value = null
     editing.value = null
-    pending.value = []
+    stopping.value = false
   })
 
   /** A page opened in the middle, or at an older version, goes back to the end, where the answer will be. */
@@ -105,11 +104,14 @@ export function createChat(routeId: Ref<string>, projectId: Ref<string | null>, 
     return outbox.send({ ...message, parentId: message.parentId === undefined ? shown : message.parentId })
   }
 
-  async function attempt(act: () => Promise<unknown>): Promise<void> {
+  /** False when it failed, which a toast says. */
+  async function attempt(act: () => Promise<unknown>): Promise<boolean> {
     try {
       await act()
+      return true
     } catch (error) {
       toasts.fail(words(error))
+      return false
     }
   }
   /** Edit and resend: the new text becomes a sibling of the old message. */
@@ -119,16 +121,9 @@ export function createChat(routeId: Ref<string>, projectId: Ref<string | null>, 
     await attempt(async () => {
       forgetEnd()
       toNewest()
-      try {
-        const { run } = await conversations.regenerate(message.id, { tools: options.sendTools.value, model: options.model.value ?? undefined })
-        started.value = run.id
-        await messages.refresh()
-      } catch (error) {
-        if (!(error instanceof ApiError) || ![404, 405].includes(error.status)) throw error
-        // A server without regenerate: the question is sent again, as a branch.
-        const question = message.role === 'user' ? message : shownMessages.value.find((other) => other.id === message.parent_id)
-        if (question) await resendEdited(question, question.content)
-      }
+      const { run } = await conversations.regenerate(message.id, { tools: options.sendTools.value, model: options.model.value ?? undefined })
+      started.value = run.id
+      await messages.refresh()
     })
   }
   /** Shows another version and makes it the active one; the URL leads back to it. */
@@ -157,7 +152,7 @@ export function createChat(routeId: Ref<string>, projectId: Ref<string | null>, 
     const current = runId.value
     if (!current || stopping.value) return
     stopping.value = true
-    await attempt(async () => (receipt.value = await cancelRun(current)))
+    if (!(await attempt(async () => (receipt.value = await cancelRun(current))))) stopping.value = false
   }
   const editQueued = (message: Message, content: string) =>
     attempt(async () => messages.add(await conversations.editQueuedMessage(message.id, content)))

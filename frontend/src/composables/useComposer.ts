@@ -3,6 +3,7 @@ import { useI18n } from 'vue-i18n'
 import { estimateTokens } from '@/lib/tokens'
 import { useConnection } from '@/stores/connection'
 import { useDrafts } from '@/stores/drafts'
+import { placeOf, useOutboxStore } from '@/stores/outbox'
 import { useToasts } from '@/stores/toasts'
 import { useChat } from './useChat'
 import { useUploads } from './useUploads'
@@ -14,6 +15,7 @@ export const MAX_MESSAGE_CHARS = 400_000
 export function createComposer() {
   const chat = useChat()
   const drafts = useDrafts()
+  const outbox = useOutboxStore()
   const connection = useConnection()
   const toasts = useToasts()
   const { t } = useI18n()
@@ -22,13 +24,17 @@ export function createComposer() {
   /** Files of the project that were chosen by name, not uploaded now. */
   const chosen = ref<string[]>([])
   const field = ref<HTMLTextAreaElement | null>(null)
-  const place = computed(() => chat.id.value ?? `new:${chat.projectId.value ?? ''}`)
+  const place = computed(() => placeOf(chat.id.value, chat.projectId.value))
 
   watch(
     place,
     (next, before) => {
       // The first message just made the conversation: what is typed meanwhile comes along.
-      if (before?.startsWith('new:') && chat.pending.value.length) return
+      if (before && outbox.items.some((item) => item.place === before && item.conversation === next)) {
+        drafts.clear(before)
+        drafts.save(next, { text: text.value, attachments: attachments.value })
+        return
+      }
       const draft = drafts.load(next)
       text.value = draft.text
       chosen.value = draft.attachments
