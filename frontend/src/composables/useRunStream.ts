@@ -83,6 +83,8 @@ export function useRunStream(runId: MaybeRefOrGetter<string | null>, hooks: Hook
       })
   }
   function stop(): void {
+    // A run that is left takes its word of trouble along; another stream reports its own.
+    if (controller) connection.report('live')
     controller?.abort()
     controller = null
     reducer = null

@@ -10,7 +10,10 @@ const line = (kind: DiffLine['kind'], text: string): DiffLine => ({ kind, sign: 
 const linesOf = (text: string) => text.replace(/\n$/, '').split('\n')
 
 export function fromUnified(text: string): DiffLine[] {
-  return linesOf(text).filter((row) => !/^(?:---|\+\+\+|@@) |^\\ /.test(row)).map((row) => line(row.startsWith('+') ? 'add' : row.startsWith('-') ? 'del' : 'same', row.replace(/^[+\- ]/, '')))
+  // The two head rows stand before the first hunk; within one such a row is a line of the file.
+  const rows = linesOf(text)
+  const first = rows.findIndex((row) => row.startsWith('@@ '))
+  return rows.slice(Math.max(0, first)).filter((row) => !/^@@ |^\\ /.test(row)).map((row) => line(row.startsWith('+') ? 'add' : row.startsWith('-') ? 'del' : 'same', row.replace(/^[+\- ]/, '')))
 }
 
 /** The lines of a comparison; the diff library is loaded when two texts are really compared. */

@@ -119,6 +119,13 @@ describe('hostile text', () => {
     expect(page.querySelector('a.remote-image')?.getAttribute('rel')).toBe('noopener noreferrer')
   })
 
+  it('shows the rest of an answer that names a picture in bytes which are no UTF-8', () => {
+    const html = parseBlocks('before ![a](%D6%D0.png) ![b](50%.png) after', { projectId: 'p1' })[0]!.html
+    expect(html).toContain('after')
+    const page = new DOMParser().parseFromString(html, 'text/html')
+    expect([...page.images].map((image) => image.getAttribute('src'))).toEqual(['%25D6%25D0.png', '50%25.png'].map((name) => `/api/projects/p1/files/content?path=${name}`))
+  })
+
   it('turns the alignment of tables into classes, since the CSP drops styles', () => {
     const [table] = parseBlocks('| a | b |\n|:--|--:|\n| 1 | 2 |')
     expect(table!.kind).toBe('table')

@@ -18,6 +18,15 @@ const ATTRIBUTES = ['href', 'title', 'class', 'start', 'src', 'alt', 'target', '
 const REMOTE = /^(?:https?:)?\/\//i
 const SAFE_URL = /^(?:https?:|mailto:|tel:|\/|#|[^:]*$)/i
 
+/** As it is where the percent signs are no UTF-8. */
+function decoded(uri: string): string {
+  try {
+    return decodeURI(uri)
+  } catch {
+    return uri
+  }
+}
+
 function createParser(): MarkdownIt {
   const md = new createMarkdownIt({ html: false, linkify: true, breaks: false, typographer: false })
   const { rules } = md.renderer
@@ -46,7 +55,7 @@ function createParser(): MarkdownIt {
     const alt = md.utils.escapeHtml(token.content)
     const { projectId } = (env ?? {}) as Env
     if (projectId && !REMOTE.test(source) && !/^[a-z]+:/i.test(source)) {
-      const path = new URLSearchParams({ path: decodeURI(source).replace(/^\.?\//, '') })
+      const path = new URLSearchParams({ path: decoded(source).replace(/^\.?\//, '') })
       return `<img loading="lazy" alt="${alt}" src="/api/projects/${encodeURIComponent(projectId)}/files/content?${md.utils.escapeHtml(path.toString())}">`
     }
     // A remote picture would tell its server who reads this: it opens by a click only.
