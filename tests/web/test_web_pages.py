@@ -347,3 +347,15 @@ def test_a_file_that_the_agent_changes_meanwhile_is_compared_kept_or_taken(
     expect(editor).to_contain_text("their last word")
     expect(banner).to_have_count(0)
     assert stored() == "their last word\n"
+
+    open_page.tolerate("404")
+    write("kept by me")
+    web.server.call("DELETE", f"{where}/content", params={"path": "a.md"})
+    page.get_by_role("button", name="Save as a new file").click()
+    expect(page.get_by_text("All changes are saved.")).to_be_visible()
+    assert stored() == "kept by me"
+
+    # A line found in a file that is too big to edit leads to its page all the same.
+    web.server.post_file(f"{where}/upload", "big.txt", b"needle\n" + b"x\n" * 600_000)
+    page.goto(f"{web.server.url}/p/{project}/files?file=big.txt&tab=edit&line=1")
+    expect(page.get_by_text("This file is too big to show here.")).to_be_visible()

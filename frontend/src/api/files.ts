@@ -1,3 +1,4 @@
+import { MOST_TEXT_BYTES } from '@/lib/fileKind'
 import { api, send, urlOf } from './client'
 import type { FileChange, FileEntry, FileMatches, Page } from './types'
 
@@ -8,7 +9,9 @@ export const listFiles = (projectId: string, path = '', cursor?: string) =>
 export const contentUrl = (projectId: string, path: string) => urlOf(`${base(projectId)}/files/content`, { path })
 
 export interface FileText {
+  /** With the byte order mark, if it begins with one: a save keeps it. Empty when the file is too big. */
   text: string
+  big?: boolean
   etag: string | null
   type: string
 }
@@ -16,7 +19,12 @@ export interface FileText {
 /** A file as text, with the ETag that a later write sends as If-Match. */
 export async function readText(projectId: string, path: string, signal?: AbortSignal): Promise<FileText> {
   const response = await send('GET', contentUrl(projectId, path), { signal, headers: { Accept: '*/*' } })
-  return { text: await response.text(), etag: response.headers.get('ETag'), type: response.headers.get('Content-Type') ?? '' }
+  const about = { etag: response.headers.get('ETag'), type: response.headers.get('Content-Type') ?? '' }
+  if (Number(response.headers.get('Content-Length')) > MOST_TEXT_BYTES) {
+    await response.body?.cancel()
+    return { ...about, text: '', big: true }
+  }
+  return { ...about, text: new TextDecoder('utf-8', { ignoreBOM: true }).decode(await response.arrayBuffer()) }
 }
 export async function readBlob(projectId: string, path: string): Promise<Blob> {
   return (await send('GET', contentUrl(projectId, path), { headers: { Accept: '*/*' } })).blob()
@@ -28,11 +36,12 @@ export async function writeText(projectId: string, path: string, text: string, e
   const response = await send('PUT', contentUrl(projectId, path), { body: text, headers })
   return response.headers.get('ETag')
 }
-/** An empty file; refused (412) if there is one already. */
-export async function createEmpty(projectId: string, path: string): Promise<string> {
-  await send('PUT', contentUrl(projectId, path), { body: '', headers: { 'Content-Type': 'application/octet-stream', 'If-None-Match': '*' } })
-  return path
+/** A new file; refused (412) if there is one already. Its ETag. */
+export async function createFile(projectId: string, path: string, text: string): Promise<string | null> {
+  const response = await send('PUT', contentUrl(projectId, path), { body: text, headers: { 'Content-Type': 'application/octet-stream', 'If-None-Match': '*' } })
+  return response.headers.get('ETag')
 }
+export const createEmpty = (projectId: string, path: string) => createFile(projectId, path, '').then(() => path)
 export const deleteFile = (projectId: string, path: string) => api.delete(contentUrl(projectId, path))
 export const moveFile = (projectId: string, path: string, newPath: string) =>
   api.patch<FileEntry>(urlOf(`${base(projectId)}/files`, { path }), { new_path: newPath })

@@ -3,23 +3,26 @@ import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { createApp } from 'vue'
 import { keys } from '@/api/keys'
 import { i18n } from '@/i18n'
+import { MOST_TEXT_BYTES } from '@/lib/fileKind'
 import { useFileEditor } from './useFileEditor'
 
 /** A server with one file: ETags, If-Match, and a log of what was written. */
-const server = { text: 'one\n', version: 1, writes: [] as string[] }
+const server = { text: 'one\n' as string | null, version: 1, writes: [] as string[] }
 const etag = () => `"${server.version}"`
 
 async function answer(_url: string, init: RequestInit): Promise<Response> {
   const headers = new Headers(init.headers)
   if (init.method === 'GET' && _url.includes('/changes')) return Response.json({ items: [{ run_id: 'run1' }], next_cursor: null })
-  if (init.method === 'GET') return new Response(server.text, { headers: { ETag: etag() } })
-  if (headers.get('If-Match') !== etag()) return Response.json({ code: 'precondition_failed', detail: 'Changed.' }, { status: 412 })
+  if (init.method === 'GET' && server.text === null) return Response.json({ code: 'not_found', detail: 'Gone.' }, { status: 404 })
+  if (init.method === 'GET') return new Response(server.text, { headers: { ETag: etag(), 'Content-Length': String(new TextEncoder().encode(server.text!).length) } })
+  if (headers.get('If-None-Match') === '*' ? server.text !== null : server.text === null) return Response.json({ code: 'precondition_failed', detail: 'Changed.' }, { status: 412 })
+  if (headers.has('If-Match') && headers.get('If-Match') !== etag()) return Response.json({ code: 'precondition_failed', detail: 'Changed.' }, { status: 412 })
   server.text = String(init.body)
   server.version += 1
   server.writes.push(server.text)
   return new Response('{}', { headers: { ETag: etag() } })
 }
-const elsewhere = (text: string) => Object.assign(server, { text, version: server.version + 1 })
+const elsewhere = (text: string | null) => Object.assign(server, { text, version: server.version + 1 })
 
 const client = new QueryClient({ defaultOptions: { queries: { retry: false } } })
 async function open() {
@@ -89,5 +92,33 @@ describe('a file being edited', () => {
     editor.text.value = 'changed'
     await editor.save()
     expect([editor.readOnly.value, server.writes]).toEqual([true, []])
+  })
+
+  it('that is deleted meanwhile keeps what was written, and can be saved as a new one', async () => {
+    for (const hear of [hearOfChange, (editor: ReturnType<typeof useFileEditor>) => editor.save()]) {
+      client.clear()
+      Object.assign(server, { text: 'one\n', version: 1, writes: [] })
+      const editor = await open()
+      editor.text.value = 'mine\n'
+      elsewhere(null)
+      await hear(editor)
+      expect([editor.gone.value, editor.text.value]).toEqual([true, 'mine\n'])
+      await editor.save()
+      expect([editor.gone.value, editor.dirty.value, server.text]).toEqual([false, false, 'mine\n'])
+    }
+  })
+
+  it('keeps its byte order mark', async () => {
+    server.text = '\uFEFFa\n'
+    const editor = await open()
+    editor.text.value += 'b\n'
+    await editor.save()
+    expect(server.text).toBe('\uFEFFa\nb\n')
+  })
+
+  it('is not loaded when it is too big', async () => {
+    server.text = 'x'.repeat(MOST_TEXT_BYTES + 1)
+    const editor = await open()
+    expect([editor.base.value?.big, editor.text.value, editor.readOnly.value]).toEqual([true, '', true])
   })
 })

@@ -20,7 +20,10 @@ export function useFileEditor(projectId: () => string, path: () => string) {
   const saving = ref(false)
   const error = ref('')
   const dirty = computed(() => base.value !== null && text.value !== base.value.text)
-  const readOnly = computed(() => base.value?.text.includes(NOT_UTF8) ?? false)
+  const readOnly = computed(() => Boolean(base.value?.big || base.value?.text.includes(NOT_UTF8)))
+  const notFound = (failure: unknown) => failure instanceof ApiError && failure.notFound
+  /** It was deleted or moved while something unsaved is written in it. */
+  const gone = computed(() => dirty.value && notFound(query.error.value))
 
   function settle(next: files.FileText): void {
     base.value = next
@@ -44,22 +47,37 @@ export function useFileEditor(projectId: () => string, path: () => string) {
   /** The run that made the other version; null when a person did. */
   const theirRun = computed(() => changes.data.value?.items[0]?.run_id ?? null)
 
+  /** Writes what stands there; of a file that is gone it makes a new one. */
   async function save(): Promise<void> {
     if (saving.value || !base.value || readOnly.value) return
+    const { etag: read } = base.value
+    await put((sent) => (gone.value ? files.createFile(projectId(), path(), sent) : files.writeText(projectId(), path(), sent, read)))
+  }
+  async function put(write: (sent: string) => Promise<string | null>): Promise<void> {
+    if (!base.value) return
     saving.value = true
     error.value = ''
     const sent = text.value
     try {
-      const etag = await files.writeText(projectId(), path(), sent, base.value.etag)
+      const etag = await write(sent)
       base.value = { ...base.value, text: sent, etag }
       theirs.value = null
       client.setQueryData(keys.fileContent(projectId(), path()), base.value)
       void client.invalidateQueries({ queryKey: keys.files(projectId()), predicate: ({ queryKey }) => queryKey[2] !== 'content' })
     } catch (failure) {
-      if (failure instanceof ApiError && failure.status === 412) theirs.value = await files.readText(projectId(), path()).catch(() => null)
+      if (failure instanceof ApiError && failure.status === 412) await look()
       else error.value = words(failure)
     } finally {
       saving.value = false
+    }
+  }
+  /** What is there now; that nothing is, the query tells too. */
+  async function look(): Promise<void> {
+    try {
+      theirs.value = await files.readText(projectId(), path())
+    } catch (failure) {
+      if (notFound(failure)) await query.refetch()
+      else error.value = words(failure)
     }
   }
   /** My text over theirs; theirs stays in the history. */
@@ -70,5 +88,5 @@ export function useFileEditor(projectId: () => string, path: () => string) {
   }
   const takeTheirs = () => theirs.value && settle(theirs.value)
   const discard = () => base.value && settle(base.value)
-  return { query, text, base, theirs, theirRun, dirty, readOnly, saving, error, save, keepMine, takeTheirs, discard }
+  return { query, text, base, theirs, theirRun, gone, dirty, readOnly, saving, error, save, keepMine, takeTheirs, discard }
 }

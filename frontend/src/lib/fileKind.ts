@@ -1,5 +1,7 @@
 /** What can be done with a file, by its name. */
 export type FileKind = 'code' | 'markdown' | 'image' | 'csv' | 'json' | 'text' | 'binary'
+/** More than this is no reading matter for a page. */
+export const MOST_TEXT_BYTES = 1_000_000
 
 const LANGUAGES: Record<string, string> = {
   py: 'python', js: 'javascript', mjs: 'javascript', jsx: 'javascript', ts: 'typescript', tsx: 'typescript', sh: 'bash', bash: 'bash', css: 'css', scss: 'css', html: 'xml',
