@@ -68,7 +68,12 @@ export function useTabEvents(): void {
         if (wasOpen) void client.invalidateQueries()
         wasOpen = true
       },
-      onEvent: (event) => event.type === 'changed' && invalidate(JSON.parse(event.data) as Changed),
+      onEvent: (event) => {
+        if (event.type !== 'changed') return
+        const changed = JSON.parse(event.data) as Changed
+        if (changed.type === 'storage') connection.storageFailed()
+        invalidate(changed)
+      },
     }).catch(() => undefined)
   }
   function close(): void {

@@ -1,11 +1,13 @@
 import { defineStore } from 'pinia'
 import { computed, ref, watch } from 'vue'
+import type { Readiness } from '@/api/stats'
 import { onReachability, queryClient } from '@/api/queryClient'
 
 export type LiveState = 'live' | 'reconnecting' | 'caught-up' | 'polling'
 
 const FIRST_RETRY_MS = 2_000
 const LONGEST_RETRY_MS = 10_000
+const STORAGE_ASK_MS = 3_000
 
 /** Whether the server can be reached, and how the live streams are doing. */
 export const useConnection = defineStore('connection', () => {
@@ -13,6 +15,7 @@ export const useConnection = defineStore('connection', () => {
   const reachable = ref(true)
   const live = ref<LiveState>('live')
   const tries = ref(0)
+  const storing = ref(true)
   const offline = computed(() => !browserOnline.value || !reachable.value)
   let timer: ReturnType<typeof setTimeout> | undefined
   let wait = FIRST_RETRY_MS
@@ -51,5 +54,19 @@ export const useConnection = defineStore('connection', () => {
     live.value = state
     tries.value = attempt
   }
-  return { offline, live, tries, retryNow, seen, report }
+  /** Nothing can be stored just now. The server tells of the trouble only, so it is asked until all is entered. */
+  function storageFailed(): void {
+    if (storing.value) setTimeout(() => void askStorage(), STORAGE_ASK_MS)
+    storing.value = false
+  }
+  async function askStorage(): Promise<void> {
+    try {
+      const { details } = (await (await fetch('/readyz', { cache: 'no-store' })).json()) as Readiness
+      storing.value = !details?.database?.records_waiting
+    } catch {
+      // Away: that has a banner of its own.
+    }
+    if (!storing.value) setTimeout(() => void askStorage(), STORAGE_ASK_MS)
+  }
+  return { offline, storing, storageFailed, live, tries, retryNow, seen, report }
 })
