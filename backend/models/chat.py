@@ -8,6 +8,8 @@ from sqlalchemy.orm import Mapped, mapped_column
 
 from .base import Base, Identified
 
+IS_DELETED = text("deleted_at IS NOT NULL")
+
 
 def _index_of_some(name: str, *columns: str, which: str) -> Index:
     """An index of few rows; SQLite takes it only for a query that holds the same words."""
@@ -71,6 +73,7 @@ class Message(Identified, Base):
         UniqueConstraint("conversation_id", "client_id", name="uq_messages_client_id"),
         Index("ix_messages_conversation_parent", "conversation_id", "parent_id"),
         Index("ix_messages_conversation_state", "conversation_id", "state", "position"),
+        Index("ix_messages_deleted", "deleted_at", sqlite_where=IS_DELETED, postgresql_where=IS_DELETED),
     )
     conversation_id: Mapped[str] = mapped_column(ForeignKey("conversations.id", ondelete="CASCADE"))
     parent_id: Mapped[str | None] = mapped_column(String(36))

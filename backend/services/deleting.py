@@ -1,15 +1,20 @@
-"""Deletes messages with all that follows them on their branches, and puts them back."""
+"""Deletes messages with all that follows them on their branches, and puts them back.
 
-from sqlalchemy import select, update
+Ten thousand may follow: one statement changes the state of all. The search looks at the state; what is deleted leaves
+the full-text index when it is removed for good.
+"""
+
+from typing import Any
+
+from sqlalchemy import ColumnElement, Select, and_, select, update
 from sqlalchemy.orm import Session
 
 from ..agent.types import JsonObject
 from ..errors import Conflict, NotFound
 from ..ids import utc_now
 from ..models import Conversation, Message
-from ..stores import search_index
 from .conversations import active_runs
-from .messages import get_message, load, newest_below
+from .messages import get_message, in_state, load, newest_below
 from .runtime import Runtime
 
 SENT, DELETED = "sent", "deleted"
@@ -25,12 +30,10 @@ def delete_message(runtime: Runtime, user_id: str, message_id: str) -> None:
         if message.state != SENT:
             raise NotFound("There is no such message.")
         _check_idle(session, conversation)
-        gone = _below(session, conversation.id, message_id, SENT)
-        moment = utc_now()
-        session.execute(update(Message).where(Message.id.in_(gone)).values(state=DELETED, deleted_at=moment))
-        for one in gone:
-            search_index.remove(session.connection(), "message", one)
-        if conversation.active_leaf_id in gone:
+        gone = Message.id.in_(_below(conversation.id, message_id, SENT))
+        _change(session, gone, state=DELETED, deleted_at=utc_now())
+        leaf = session.scalar(select(Message.state).where(Message.id == conversation.active_leaf_id))
+        if leaf == DELETED:
             conversation.active_leaf_id = _leaf_instead(session, message)
         conversation.frontier = None
     runtime.tabs.publish(user_id, "conversation", conversation.id)
@@ -46,11 +49,9 @@ def restore_message(runtime: Runtime, user_id: str, message_id: str) -> JsonObje
         if parent is not None and parent.state == DELETED:
             raise Conflict("The message before it is deleted too; restore that one first.")
         _check_idle(session, conversation)
-        together = _deleted_together(session, conversation.id, message)
-        session.execute(update(Message).where(Message.id.in_(together)).values(state=SENT, deleted_at=None))
-        for row in session.scalars(select(Message).where(Message.id.in_(together))):
-            place = {"conversation_id": conversation.id, "project_id": conversation.project_id}
-            search_index.put(session.connection(), "message", row.id, row.content, **place)
+        # What was deleted in one go; a part that had been deleted before stays deleted.
+        below = Message.id.in_(_below(conversation.id, message_id, DELETED))
+        _change(session, and_(below, Message.deleted_at == message.deleted_at), state=SENT, deleted_at=None)
         conversation.active_leaf_id = newest_below(session, conversation.id, message_id)
         session.flush()
         answer = load(session, conversation.id, [message_id])[0]
@@ -63,19 +64,17 @@ def _check_idle(session: Session, conversation: Conversation) -> None:
         raise Conflict("A run of this conversation goes on; stop it or wait for its end.")
 
 
-def _below(session: Session, conversation_id: str, message_id: str, state: str) -> set[str]:
-    """The message and all that follows it on any branch, of one state."""
+def _change(session: Session, which: ColumnElement[bool], **values: Any) -> None:
+    session.execute(update(Message).where(which).values(values), execution_options={"synchronize_session": False})
+    session.expire_all()
+
+
+def _below(conversation_id: str, message_id: str, state: str) -> Select[tuple[str]]:
+    """The ids of the message and of all that follows it on any branch, of one state."""
     down = select(Message.id).where(Message.id == message_id).cte("down", recursive=True)
-    here = Message.conversation_id == conversation_id, Message.parent_id == down.c.id, Message.state == state
+    here = Message.conversation_id == conversation_id, Message.parent_id == down.c.id, in_state(state)
     down = down.union_all(select(Message.id).where(*here))
-    return set(session.scalars(select(down.c.id)))
-
-
-def _deleted_together(session: Session, conversation_id: str, message: Message) -> set[str]:
-    """What was deleted in one go; a part that had been deleted before stays deleted."""
-    ids = _below(session, conversation_id, message.id, DELETED)
-    same = Message.id.in_(ids), Message.deleted_at == message.deleted_at
-    return set(session.scalars(select(Message.id).where(*same)))
+    return select(down.c.id)
 
 
 def _leaf_instead(session: Session, message: Message) -> str | None:

@@ -4,7 +4,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from sqlalchemy import literal, or_, select
+from sqlalchemy import ColumnElement, literal, or_, select
 from sqlalchemy.orm import Session
 
 from ..agent.types import JsonObject
@@ -109,11 +109,17 @@ def _newest_descendant(session: Session, conversation: Conversation, message_id:
     return newest_below(session, conversation.id, message_id)
 
 
+def in_state(state: str) -> ColumnElement[bool]:
+    """For walks down the tree: an expression, since the plain column (and a plain order) leads SQLite to an index
+    over the whole conversation at each step."""
+    return Message.state.concat("") == state
+
+
 def newest_below(session: Session, conversation_id: str, message_id: str) -> str:
     """The end of the newest branch below a message; the message itself where nothing follows."""
     down = select(literal(message_id).label("id"), literal(0).label("depth")).cte("down", recursive=True)
-    here = Message.conversation_id == conversation_id, Message.parent_id == down.c.id, Message.state == "sent"
-    child = select(Message.id).where(*here).order_by(Message.position.desc()).limit(1)
+    here = Message.conversation_id == conversation_id, Message.parent_id == down.c.id, in_state("sent")
+    child = select(Message.id).where(*here).order_by((Message.position + 0).desc()).limit(1)
     down = down.union_all(select(child.scalar_subquery(), down.c.depth + 1).where(down.c.id.is_not(None)))
     query = select(down.c.id).where(down.c.id.is_not(None)).order_by(down.c.depth.desc()).limit(1)
     return str(session.scalars(query).one())

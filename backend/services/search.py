@@ -23,9 +23,10 @@ VISIBLE = text(
     "FROM search_index AS s "
     "LEFT JOIN conversations AS c ON c.id = s.conversation_id "
     "LEFT JOIN projects AS p ON p.id = COALESCE(c.project_id, CASE WHEN s.kind = 'project' THEN s.object_id END) "
+    "LEFT JOIN messages AS m ON m.id = CASE WHEN s.kind = 'message' THEN s.object_id END "
     "WHERE search_index MATCH :words "
     "AND COALESCE(c.owner_id, p.owner_id) = :user AND c.deleted_at IS NULL AND p.deleted_at IS NULL "
-    "AND c.temporary IS NOT TRUE "
+    "AND c.temporary IS NOT TRUE AND (s.kind <> 'message' OR m.state NOT IN ('withdrawn', 'deleted')) "
     "ORDER BY s.rank, s.object_id DESC LIMIT :limit OFFSET :offset"
 )
 

@@ -85,12 +85,23 @@ def purge_conversations(database: Database, deleted_before: datetime) -> int:
 
 def purge_messages(database: Database, deleted_before: datetime) -> int:
     """Remove messages that were deleted before a moment; how many. Their runs stay in the list of runs."""
-    gentle = Gentle(database)
-    with gentle.write() as session:
-        query = select(Message.id).where(Message.deleted_at < deleted_before).limit(gentle.rows)
+    with database.read() as session:
+        query = select(Message.id).where(Message.deleted_at < deleted_before).limit(RUNS_A_ROUND)
         ids = session.scalars(query).all()
-        session.execute(delete(Message).where(Message.id.in_(ids)))
+    gentle, left = Gentle(database, INDEXED_ROWS), ids
+    while left:
+        some, left = left[: gentle.rows], left[gentle.rows :]
+        with gentle.write(full=bool(left)) as session:
+            # Said again: it may have been put back meanwhile.
+            which = Message.id.in_(some), Message.deleted_at < deleted_before
+            _remove_messages(session, session.scalars(select(Message.id).where(*which)).all())
     return len(ids)
+
+
+def _remove_messages(session: Session, ids: Sequence[str]) -> None:
+    for message_id in ids:
+        search_index.remove(session.connection(), "message", message_id)
+    session.execute(delete(Message).where(Message.id.in_(ids)))
 
 
 def expire_temporary(database: Database, last_before: datetime) -> int:
@@ -172,9 +183,7 @@ def remove_conversation(database: Database, conversation_id: str) -> None:
         with gentle.write(full=True) as session:
             here = select(Message.id).where(Message.conversation_id == conversation_id).limit(rows)
             ids = session.scalars(here).all()
-            for message_id in ids:
-                search_index.remove(session.connection(), "message", message_id)
-            session.execute(delete(Message).where(Message.id.in_(ids)))
+            _remove_messages(session, ids)
         left = len(ids) == rows
     with gentle.write() as session:
         search_index.remove(session.connection(), "conversation", conversation_id)

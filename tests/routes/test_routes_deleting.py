@@ -5,6 +5,7 @@ from datetime import timedelta
 from typing import Any
 
 from routes_client import Api, ok, problem
+from sqlalchemy import event, text
 
 from backend.app import Instance
 from backend.ids import utc_now
@@ -42,6 +43,35 @@ def shown(api: Api, conversation: str) -> list[str]:
 
 def found(api: Api, conversation: str, text: str, **more: Any) -> list[str]:
     return [hit["id"] for hit in ok(api.get("/api/search", q=text, conversation_id=conversation, **more))["items"]]
+
+
+def indexed(instance: Instance) -> set[str]:
+    """Ids of the messages that the full-text index holds."""
+    with instance.runtime.db.read() as session:
+        return set(session.scalars(text("SELECT object_id FROM search_index WHERE kind = 'message'")))
+
+
+def test_a_walk_down_a_long_conversation_looks_at_children_only(api: Api, instance: Instance) -> None:
+    conversation = api.conversation()
+    first = exchange(api, instance, conversation, "one", "1")
+    walks: list[tuple[str, Any]] = []
+    db = instance.runtime.db
+
+    def note(_connection: object, _cursor: object, statement: str, values: Any, *_: object) -> None:
+        if "RECURSIVE" in statement:
+            walks.append((statement, values))
+
+    event.listen(db.engine, "before_cursor_execute", note)
+    ok(api.delete(f"/api/messages/{first[0]}?following=true"), 204)
+    ok(api.post(f"/api/messages/{first[0]}/restore", {}))
+    event.remove(db.engine, "before_cursor_execute", note)
+    assert len(walks) == 3
+    with db.read() as session:
+        for statement, values in walks:
+            plan = session.connection().exec_driver_sql(f"EXPLAIN QUERY PLAN {statement}", values).all()
+            used = " ".join(str(row[3]) for row in plan)
+            assert "ix_messages_conversation_parent" in used, used
+            assert "(conversation_id=? AND state=?" not in used, used
 
 
 def test_a_message_is_deleted_with_what_follows_and_put_back(api: Api, instance: Instance) -> None:
@@ -140,9 +170,11 @@ def test_a_deleted_message_is_gone_for_good_after_thirty_days(api: Api, instance
     ok(api.delete(f"/api/messages/{second[0]}?following=true"), 204)
     housekeeping = Housekeeping(instance.runtime, threading.Event())
     assert housekeeping.purge() == 0
+    assert indexed(instance) == {*first, *second} - {first[1], second[1]}
     with instance.runtime.db.write() as session:
         for message in second:
             session.get_one(Message, message).deleted_at = utc_now() - timedelta(days=31)
     assert housekeeping.purge() == 2
+    assert indexed(instance) == {first[0]}
     problem(api.post(f"/api/messages/{second[0]}/restore", {}), 404, "not_found")
     assert shown(api, conversation) == first
