@@ -9,6 +9,8 @@ export function useFollowScroll(scroller: Ref<HTMLElement | null>, atEnd: Ref<bo
   const following = ref(true)
   let observer: ResizeObserver | undefined
   let touchY = 0
+  /** The next scroll event tells of our own move, and comes a frame later: who left the end meanwhile has left it. */
+  let own = false
 
   const distance = () => {
     const element = scroller.value
@@ -16,7 +18,9 @@ export function useFollowScroll(scroller: Ref<HTMLElement | null>, atEnd: Ref<bo
   }
   function toEnd(smooth = false): void {
     following.value = true
+    const before = scroller.value?.scrollTop
     scroller.value?.scrollTo({ top: scroller.value.scrollHeight, behavior: smooth && !matchMedia('(prefers-reduced-motion: reduce)').matches ? 'smooth' : 'instant' })
+    own = scroller.value?.scrollTop !== before
   }
   const stick = () => following.value && distance() > 1 && toEnd()
   const release = () => {
@@ -31,10 +35,11 @@ export function useFollowScroll(scroller: Ref<HTMLElement | null>, atEnd: Ref<bo
   const onHold = (event: PointerEvent) => (held = event.type === 'pointerdown')
   function onScroll(): void {
     const { scrollTop = 0 } = scroller.value ?? {}
-    if (distance() <= NEAR_END_PX && scrollTop >= lastTop && atEnd.value) following.value = true
+    if (distance() <= NEAR_END_PX && scrollTop >= lastTop && atEnd.value && !own) following.value = true
     // Upwards by the scrollbar. Without a pointer held down it is a row that was measured anew, not the reader.
     else if (held && distance() > NEAR_END_PX && scrollTop < lastTop - 2) release()
     lastTop = scrollTop
+    own = false
   }
   onMounted(async () => {
     await nextTick()
