@@ -16,6 +16,7 @@ from gunicorn.app.base import BaseApplication
 from gunicorn.arbiter import Arbiter
 from gunicorn.workers import gthread
 
+from ..llm.crowd import CROWD_OF_PROCESS
 from ..routes.sse import STREAM_SERVER
 from ..settings import Settings
 from . import Start, connections, openings
@@ -71,10 +72,13 @@ class Worker(gthread.ThreadWorker):  # type: ignore[misc]
     def enqueue_req(self, conn: Any) -> None:
         """As gunicorn's, but those who open a stream stand in line: all at once would only wait for one another."""
         read_ahead = conn.initialized and conn.parser.unreader.buf.getvalue()
-        pool = self._openings if not read_ahead and openings.opens_stream(conn.sock) else self.tpool
-        pool.submit(self.handle, conn).add_done_callback(
-            lambda done: self.method_queue.defer(self.finish_request, conn, done)
-        )
+        if not read_ahead and openings.opens_stream(conn.sock):
+            CROWD_OF_PROCESS.hold_back()
+            served = self._openings.submit(self.handle, conn)
+            served.add_done_callback(lambda _: CROWD_OF_PROCESS.let_go())
+        else:
+            served = self.tpool.submit(self.handle, conn)
+        served.add_done_callback(lambda done: self.method_queue.defer(self.finish_request, conn, done))
 
     def handle_request(self, req: Any, conn: Any) -> Any:
         """As gunicorn's; a body that stops early is an error."""
