@@ -11,6 +11,7 @@ from sqlalchemy.orm import Session
 from ..agent.types import JsonObject
 from ..ids import utc_now
 from ..models import Run
+from . import tool_stats
 from .runtime import Runtime
 from .serializers import ACTIVE, COPY
 
@@ -65,7 +66,7 @@ def _item(start: str, currency: str, sums: dict[str, int]) -> JsonObject:
 
 # ---------------------------------------------------------------- how runs went
 def runs(runtime: Runtime, user_id: str, period: Period) -> JsonObject:
-    """`{runs, ended, completed, measured, p95_seconds, models}` of the time that `tokens` shows for the period."""
+    """`{runs, ended, completed, measured, p95_seconds, models, tools}` of the time that `tokens` shows for the period."""
     mine = _of(user_id, period)
     with runtime.db.read() as session:
         seconds = _seconds(session, *mine)
@@ -74,6 +75,7 @@ def runs(runtime: Runtime, user_id: str, period: Period) -> JsonObject:
             "measured": len(seconds),
             "p95_seconds": _quantile(seconds, 0.95),
             "models": _models(session, *mine),
+            "tools": tool_stats.used(session, user_id, runtime.registry.names(), timedelta(days=DAYS_SHOWN[period])),
         }
 
 

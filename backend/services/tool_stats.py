@@ -14,6 +14,7 @@ from ..agent.types import JsonObject
 from ..ids import iso, utc_now
 from ..models import Run, ToolCall
 from .run_calls import FAILED
+from .serializers import COPY
 
 STATS_DAYS = 30
 DAY_HOURS = 24
@@ -28,6 +29,12 @@ def stats(session: Session, user_id: str, names: Sequence[str]) -> dict[str, Jso
     today = _sums(session, user_id, names, hours)
     times = _percentiles(session, user_id, names, hours)
     return {name: _shown(month.get(name), today.get(name), times.get(name)) for name in names}
+
+
+def used(session: Session, user_id: str, names: Sequence[str], back: timedelta) -> list[JsonObject]:
+    """`[{name, calls, errors}]` of the tools that were used since then, the most used first."""
+    sums = sorted(_sums(session, user_id, names, back).values(), key=lambda row: (-row.calls, row.name))
+    return [{"name": row.name, "calls": row.calls, "errors": row.errors} for row in sums]
 
 
 def _shown(month: Any, today: Any, times: Any) -> JsonObject:
@@ -98,5 +105,5 @@ def _mine(query: Select[Any], user_id: str, names: Sequence[str], back: timedelt
     return (
         query.join(Run, Run.id == ToolCall.run_id)
         .where(ToolCall.name.in_(names), ToolCall.started_at >= since)
-        .where(owner == user_id)
+        .where(owner == user_id, Run.kind != COPY)  # a fork has used no tool
     )

@@ -96,6 +96,18 @@ def test_how_runs_went_is_told_for_the_whole_period(runtime: Runtime, owner: str
     assert found["models"][0]["model"] == "small"
 
 
+def test_the_tools_of_a_time_are_told_the_most_used_first(runtime: Runtime, owner: str, other: str) -> None:
+    ago = [{"name": "text_process", "started_at": iso(utc_now() - back)} for back in (40 * DAY, 40 * DAY, 100 * DAY)]
+    add_calls(runtime, add_run(runtime, owner), [{}, {"status": "error"}, *ago])
+    add_calls(runtime, add_run(runtime, owner, kind="copy"), [{}, {}])
+    add_calls(runtime, add_run(runtime, other), [{"name": "get_weather"}])
+    calculator = {"name": "calculator", "calls": 2, "errors": 1}
+    text_tool = {"name": "text_process", "errors": 0}
+    assert stats.runs(runtime, owner, "daily")["tools"] == [calculator]
+    assert stats.runs(runtime, owner, "weekly")["tools"] == [calculator, {**text_tool, "calls": 2}]
+    assert stats.runs(runtime, owner, "monthly")["tools"] == [{**text_tool, "calls": 3}, calculator]
+
+
 def test_the_queue_tells_how_long_the_first_run_has_waited(runtime: Runtime, owner: str, other: str) -> None:
     assert stats.queue(runtime)["oldest_seconds"] is None
     add_run(runtime, owner, status="queued")

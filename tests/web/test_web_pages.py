@@ -1,7 +1,9 @@
 """The pages beside the conversation in a real browser: runs, trace, tools, usage, settings, deleted files."""
 
 import json
+import sqlite3
 import threading
+from contextlib import closing
 from itertools import pairwise
 from typing import Any
 
@@ -198,7 +200,11 @@ def test_a_tool_with_a_list_of_objects_is_tried_with_words_in_chinese(web, open_
 
 
 def test_usage_tells_outcomes_models_and_the_queue(web, project: str, open_page: Opener) -> None:
-    web.ask(web.conversation(project), "Say a word.", [Turn(text="Word.")])
+    web.ask(
+        web.conversation(project),
+        "Say a word.",
+        [Turn(tool_calls=[Call("get_weather", {"city": "Oslo"})]), Turn(text="Word.")],
+    )
     page = open_page(web.server, "/usage")
     settled(page)
     main = page.get_by_role("main")
@@ -214,6 +220,19 @@ def test_usage_tells_outcomes_models_and_the_queue(web, project: str, open_page:
     assert boxes[-1]["right"] <= 390
     page.get_by_role("button", name="As a table").first.click()
     expect(page.get_by_role("table").first).to_be_visible()
+    # Tools of the chosen time, in the bars and in the table alike.
+    tools = main.get_by_role("region", name="By tool")
+    expect(tools.get_by_role("listitem").filter(has_text="Weather")).to_contain_text("1")
+    with closing(sqlite3.connect(web.server.instance / "nanoclaw.db", timeout=30)) as database, database:
+        before = "strftime('%Y-%m-%dT%H:%M:%fZ', 'now', '-60 days')"
+        database.execute(f"UPDATE tool_calls SET started_at = {before} WHERE name = 'get_weather'")
+    page.reload()
+    expect(tools).to_be_visible()
+    expect(tools.get_by_role("listitem").filter(has_text="Weather")).to_have_count(0)
+    tools.get_by_role("button", name="As a table").click()
+    page.get_by_role("combobox", name="Period").click()
+    page.get_by_role("option", name="Last 12 months").click()
+    expect(tools.get_by_role("row", name="Weather")).to_be_visible()
 
 
 # ---------------------------------------------------------------- settings

@@ -335,6 +335,14 @@ class ModelUsage(Answer):
     currency: str
 
 
+class ToolUsage(Answer):
+    """Calls of one tool in a time."""
+
+    name: str
+    calls: int
+    errors: int
+
+
 class RunStats(Answer):
     """How the runs of a time went; `p95_seconds` is of the newest `measured` that have ended."""
 
@@ -344,6 +352,7 @@ class RunStats(Answer):
     measured: int
     p95_seconds: float | None
     models: list[ModelUsage]
+    tools: list[ToolUsage]
 
 
 class QueueStats(Answer):

@@ -19,6 +19,8 @@ export interface RunStats {
   measured: number
   p95_seconds: number | null
   models: { model: string; runs: number; total_tokens: number; cost_micros: number; currency: string }[]
+  /** The most used first. */
+  tools: { name: string; calls: number; errors: number }[]
 }
 export const runStats = (period: Period) => api.get<RunStats>('/api/stats/runs', { period })
 

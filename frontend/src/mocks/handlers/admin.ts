@@ -1,5 +1,5 @@
 import { json, page, problem, type Handlers } from '..'
-import { newId, now } from '../db'
+import { db, newId, now } from '../db'
 import type { Provider } from '@/api/providers'
 import type { Token } from '@/api/tokens'
 
@@ -7,6 +7,9 @@ const providers: Provider[] = [{ id: 'prov1', name: 'Local', kind: 'openai', bas
 const tokens: Token[] = []
 const provider = (id: string) => providers.find((other) => other.id === id)
 const DAYS = 20
+
+const LONGER: Record<string, number> = { daily: 1, weekly: 3, monthly: 11 }
+const toolsUsed = (period: string) => db.tools.slice(0, 4 + (LONGER[period] ?? 1)).map((tool, place) => ({ name: tool.name, calls: (24 - place) * (LONGER[period] ?? 1), errors: place % 3 }))
 
 export const adminHandlers: Handlers = {
   'GET /api/admin/providers': () => page(providers),
@@ -39,7 +42,7 @@ export const adminHandlers: Handlers = {
     tokens.splice(tokens.findIndex((other) => other.id === params.id), 1)
     return json(null, 204)
   },
-  'GET /api/stats/runs': () => json({ runs: 68, ended: 66, completed: 61, measured: 66, p95_seconds: 38.2, models: [{ model: 'qwen3-coder', runs: 50, total_tokens: 48_200, cost_micros: 0, currency: 'USD' }, { model: '', runs: 18, total_tokens: 9_100, cost_micros: 0, currency: 'USD' }] }),
+  'GET /api/stats/runs': ({ url }) => json({ tools: toolsUsed(url.searchParams.get('period') ?? 'daily'), runs: 68, ended: 66, completed: 61, measured: 66, p95_seconds: 38.2, models: [{ model: 'qwen3-coder', runs: 50, total_tokens: 48_200, cost_micros: 0, currency: 'USD' }, { model: '', runs: 18, total_tokens: 9_100, cost_micros: 0, currency: 'USD' }] }),
   'GET /api/stats/queue': () => json({ waiting: 1, running: 2, workers: 16, oldest_seconds: 3.4 }),
   'GET /api/stats/tokens': () =>
     page(Array.from({ length: DAYS }, (_, ago) => ({ period: new Date(Date.now() - ago * 86_400_000).toISOString().slice(0, 10), runs: 3 + (ago % 4), prompt_tokens: 900 + ((ago * 371) % 2400), completion_tokens: 240, total_tokens: 1140 + ((ago * 371) % 2400), cost_micros: 1200, currency: 'USD' })).filter((_, ago) => ago % 6 !== 5).reverse()),
