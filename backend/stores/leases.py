@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from sqlalchemy import ColumnElement, and_, func, or_, select, update
+from sqlalchemy import ColumnElement, and_, func, not_, or_, select, update
 from sqlalchemy.orm import Session
 
 from ..extensions import Database
@@ -15,6 +15,8 @@ LEASE_SECONDS = 20.0
 HEARTBEAT_SECONDS = 5.0
 # A run over which so many workers in a row died, with nothing done in between, is not tried again.
 MAX_DEATHS = 5
+# Who has the runs of `chat` and `eval`.
+TERMINAL = "terminal"
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,16 +89,24 @@ class Leases:
             )
 
     def free_all(self) -> None:
-        """At start, when this process alone has the instance: every lease is a dead worker's."""
+        """At start, when this server alone has the instance: every lease is a dead worker's, but those of living terminals."""
         with self._db.write() as session:
             # Not "until now": a clock that is set back would make them last.
-            session.execute(update(Run).where(Run.status == "running").values(lease_expires_at=None))
+            dead = Run.status == "running", not_(of_living_terminal(Run))
+            session.execute(update(Run).where(*dead).values(lease_expires_at=None))
 
     def waiting(self, limit: int) -> list[tuple[str, str]]:
         """(run id, owner's id) of runs that any worker may take, oldest first."""
         query = select(Run.id, Run.owner_id).where(_free(utc_now())).order_by(Run.created_at).limit(limit)
         with self._db.read() as session:
             return [(row.id, row.owner_id) for row in session.execute(query)]
+
+
+def of_living_terminal(run: type[Run]) -> ColumnElement[bool]:
+    """Whether a run is held by `chat` or `eval`, which work beside a server; a lease beyond the usual is of another clock."""
+    now = utc_now()
+    fresh = and_(run.lease_expires_at > now, run.lease_expires_at <= now + timedelta(seconds=LEASE_SECONDS))
+    return func.coalesce(and_(run.lease_owner == TERMINAL, fresh), False)
 
 
 _CLAIMED = (Run.status, Run.lease_owner, Run.lease_epoch, Run.started_at, Run.deaths, Run.done_at_death)

@@ -3,6 +3,7 @@
 from dataclasses import replace
 
 from sqlalchemy import select
+from sqlalchemy.orm import aliased
 
 from ...agent.children import ChildRequest, ChildRunner
 from ...agent.core import AgentCore
@@ -11,6 +12,7 @@ from ...cancel import CancelToken
 from ...errors import ToolUnavailable
 from ...ids import iso_now, utc_now
 from ...models import Project, Run
+from ...stores.leases import of_living_terminal
 from ...stores.sql import RunPlace, SqlRunStore
 from ..runs import wanted_model
 from . import resuming
@@ -52,7 +54,9 @@ class ChildRuns:
     def recover(self) -> None:
         """At start: children that a crash cut off are ended; their parents say what became of the call."""
         with self._execution.runtime.db.read() as session:
-            query = select(Run).where(Run.kind == "child", Run.status == "running")
+            parent = aliased(Run)
+            lives = select(parent.id).where(parent.id == Run.parent_run_id, of_living_terminal(parent))
+            query = select(Run).where(Run.kind == "child", Run.status == "running", ~lives.exists())
             cut_off = [(run, resuming.load(session, run)) for run in session.scalars(query)]
         for run, left in cut_off:
             self._end(run, left)
