@@ -22,8 +22,11 @@ export function useConversationTable(projectId: () => string | undefined) {
   })
   const query = computed(() => text('q').trim())
   const words = ref(query.value)
+  let written = query.value
+  // Back, or a link: the box shows what the list is looked through for.
+  watch(query, (asked) => asked !== written && (words.value = written = asked))
   watch(words, (value, _old, onCleanup) => {
-    const timer = setTimeout(() => set('q', value.trim()), PAUSE_MS)
+    const timer = setTimeout(() => set('q', (written = value.trim())), PAUSE_MS)
     onCleanup(() => clearTimeout(timer))
   })
 

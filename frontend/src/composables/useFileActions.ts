@@ -3,7 +3,7 @@ import { toValue, type MaybeRefOrGetter } from 'vue'
 import { useI18n } from 'vue-i18n'
 import * as api from '@/api/files'
 import { keys } from '@/api/keys'
-import type { FileChange, FileEntry } from '@/api/types'
+import type { FileChange, FileEntry, Page } from '@/api/types'
 import { isInside, nameOf } from '@/lib/paths'
 import { useToasts } from '@/stores/toasts'
 import { useErrorText } from './useErrorText'
@@ -17,6 +17,20 @@ export function deletionOf(changes: FileChange[], path: string): FileChange[] {
   const rest = changes.slice(first)
   const end = rest.findIndex((change) => change.action !== 'delete' || !isInside(change.path, path))
   return end < 0 ? rest : rest.slice(0, end)
+}
+
+/** The same from the pages of a history, as far back as the deletion reaches. */
+export async function wholeDeletion(pageAt: (cursor?: string) => Promise<Page<FileChange>>, path: string): Promise<FileChange[]> {
+  const changes: FileChange[] = []
+  let cursor: string | undefined
+  do {
+    const page = await pageAt(cursor)
+    changes.push(...page.items)
+    cursor = page.next_cursor ?? undefined
+    const found = deletionOf(changes, path)
+    if (found.length && found.at(-1) !== changes.at(-1)) return found
+  } while (cursor)
+  return deletionOf(changes, path)
 }
 
 /** Make, move and delete files; each says what it did, and deleting and moving can be taken back. */
@@ -41,10 +55,11 @@ export function useFileActions(projectId: MaybeRefOrGetter<string>) {
     }
   }
   async function undelete(path: string): Promise<void> {
+    let lost = 0
     await attempt(async () => {
-      const { items } = await api.listChanges(id(), { limit: CHANGES_ASKED })
-      for (const change of deletionOf(items, path)) await api.revertChange(id(), change.id)
+      for (const change of await wholeDeletion((cursor) => api.listChanges(id(), { limit: CHANGES_ASKED, cursor }), path)) await api.revertChange(id(), change.id).catch(() => (lost += 1))
     })
+    if (lost) toasts.fail(t('filesPage.notAllBack', { n: lost }, lost))
   }
   async function remove(entry: Pick<FileEntry, 'path'>): Promise<boolean> {
     const done = await attempt(async () => {

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { deletionOf } from '@/composables/useFileActions'
+import { deletionOf, wholeDeletion } from '@/composables/useFileActions'
 import type { FileChange } from '@/api/types'
 import { cleanPath, crumbsOf, folderOf, isInside, joinPath, nameOf } from './paths'
 import { holdBack } from './holdBack'
@@ -29,6 +29,12 @@ describe('taking a deletion back', () => {
     const changes = [change('z', 'write'), change('a', 'delete'), change('a/x', 'delete'), change('a/y', 'write'), change('a/w', 'delete')]
     expect(deletionOf(changes, 'a').map((item) => item.path)).toEqual(['a', 'a/x'])
     expect(deletionOf(changes, 'nothing')).toEqual([])
+  })
+  it('reads on until the deletion ends, and no further', async () => {
+    const pages = [[change('a', 'delete'), change('a/x', 'delete')], [change('a/y', 'delete')], [change('b', 'write')], [change('a/w', 'delete')]]
+    let read = 0
+    const found = await wholeDeletion((cursor) => Promise.resolve({ items: pages[Number(cursor ?? 0)]!, next_cursor: String(++read) }), 'a')
+    expect([found.map((item) => item.path), read]).toEqual([['a', 'a/x', 'a/y'], 3])
   })
 })
 
