@@ -39,8 +39,19 @@ def execute(runtime: Runtime, user_id: str, asked: HandRun) -> JsonObject:
     """
     if runtime.registry.get(asked.tool) is None:
         raise UnknownTool(f"There is no tool {asked.tool!r}.")
-    run_id = _begin(runtime, user_id, asked)
-    token = runtime.by_hand.setdefault(run_id, CancelToken())
+    run_id, token = new_id(), CancelToken()
+    runtime.by_hand[run_id] = token  # from before its row is there until its end is: `recover` lets it be
+    try:
+        _begin(runtime, user_id, run_id, asked)
+        call = _run(runtime, user_id, run_id, asked, token)
+    finally:
+        runtime.by_hand.pop(run_id, None)
+        runtime.executor.forget_run(run_id)
+        runtime.tabs.publish(user_id, "run", run_id)
+    return {**call, "run_id": run_id}
+
+
+def _run(runtime: Runtime, user_id: str, run_id: str, asked: HandRun, token: CancelToken) -> JsonObject:
     recorder = _Recorder(runtime, run_id, asked.tool)
     call: JsonObject | None = None
     try:
@@ -51,36 +62,38 @@ def execute(runtime: Runtime, user_id: str, asked: HandRun) -> JsonObject:
         raise ToolError(f"The tool {asked.tool!r} tried to end the server, which goes on.") from fault
     finally:
         recorder.end(call)
-        runtime.by_hand.pop(run_id, None)
-        runtime.executor.forget_run(run_id)
-        runtime.tabs.publish(user_id, "run", run_id)
-    return {**call, "run_id": run_id}
+    return call
 
 
 def recover(runtime: Runtime) -> int:
-    """At start, when this process alone has the instance: hand runs that a crash cut off are ended; returns how many.
+    """End hand runs that a crash cut off, or whose end the database did not take; returns how many.
 
     A call that was executing is proved done or not by the files, else told as unknown; it is never run again.
     """
+    going_on = select(Run).where(Run.kind == "manual", Run.status == "running")
     with runtime.db.read() as session:
-        cut_off = session.scalars(select(Run).where(Run.kind == "manual", Run.status == "running")).all()
+        ids = session.scalars(going_on.with_only_columns(Run.id)).all()
+    over = [run_id for run_id in ids if run_id not in runtime.by_hand]
+    with runtime.db.read() as session:  # asked again: their ends may have been stored meanwhile
+        cut_off = session.scalars(going_on.where(Run.id.in_(over))).all()
         left = {run.id: resuming.load(session, run).calls for run in cut_off}
     for run in cut_off:
         recorder = _Recorder(runtime, run.id, "")
-        call: JsonObject | None = None
+        call: JsonObject | None = left[run.id][-1].call if left[run.id] else None
         for record in end_open(runtime, Scene(run.id, run.project_id, run.owner_id), left[run.id]):
             call = record.call
             recorder.call_finished(call, None)
         recorder.end(call)
+        runtime.tabs.publish(run.owner_id, "run", run.id)
     return len(cut_off)
 
 
-def _begin(runtime: Runtime, user_id: str, asked: HandRun) -> str:
+def _begin(runtime: Runtime, user_id: str, run_id: str, asked: HandRun) -> None:
     with runtime.db.write() as session:
         if asked.project_id is not None:
             get_project(session, user_id, asked.project_id)
         run = Run(
-            id=new_id(),
+            id=run_id,
             kind="manual",
             status="running",
             owner_id=user_id,
@@ -89,7 +102,6 @@ def _begin(runtime: Runtime, user_id: str, asked: HandRun) -> str:
             started_at=utc_now(),
         )
         session.add(run)
-        return run.id
 
 
 def _context(runtime: Runtime, user_id: str, run_id: str, asked: HandRun, token: CancelToken) -> JsonObject:

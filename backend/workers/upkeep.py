@@ -9,6 +9,7 @@ from functools import partial
 
 from .. import sandbox
 from ..errors import NanoClawError
+from ..services import manual
 from ..services.runtime import Runtime
 from ..services.upkeep import Housekeeping
 
@@ -37,6 +38,7 @@ class Upkeep:
         house, now = Housekeeping(runtime, self._stopping), time.monotonic()
         self._chores = [
             _Chore(partial(check_sandbox, self._stopping), HOUR_SECONDS, now),
+            _Chore(partial(manual.recover, runtime), MINUTE_SECONDS, now + MINUTE_SECONDS),
             _Chore(house.fold, MINUTE_SECONDS, now + MINUTE_SECONDS),
             _Chore(house.prune, HOUR_SECONDS, now + 2 * MINUTE_SECONDS),
             _Chore(house.expire, HOUR_SECONDS, now + 3 * MINUTE_SECONDS),
