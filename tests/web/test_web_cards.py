@@ -9,8 +9,7 @@ import pytest
 from playwright.sync_api import Locator, Page, expect
 from support.browser import Opener
 from support.model_server import Call, Turn
-from test_web_conversation import composer, log
-from test_web_talk import in_project, place
+from test_web_conversation import composer, in_project, log, place
 
 pytestmark = [pytest.mark.browser, pytest.mark.timeout(180)]
 

@@ -41,6 +41,18 @@ def idle(page: Page) -> None:
     expect(page.get_by_role("button", name="Send", exact=True)).to_be_visible()
 
 
+def in_project(page: Page, web, project: str, conversation: str) -> Page:
+    page.goto(f"{web.server.url}/p/{project}/c/{conversation}")
+    expect(composer(page)).to_be_visible()
+    return page
+
+
+def place(web, name: str) -> tuple[str, str]:
+    """A project and a conversation in it."""
+    project = web.project(name)
+    return project, web.conversation(project)
+
+
 def test_an_enter_of_an_input_method_does_not_send(web, open_conversation: Callable[..., Page]) -> None:
     conversation = web.conversation()
     page = open_conversation(conversation)
@@ -266,3 +278,43 @@ def test_a_hidden_tab_tells_that_the_answer_is_ready(web, open_conversation: Cal
     assert page.evaluate("window.notes.map(note => note[0])") == ["The answer is ready"]
     page.evaluate("() => { window.away = false; document.dispatchEvent(new Event('visibilitychange')) }")
     wait_until(page, "!document.title.startsWith('(')")
+
+
+PASTE = """([name, type, text]) => {
+  const data = new DataTransfer()
+  data.items.add(new File([new Uint8Array([137, 80, 78, 71])], name, { type }))
+  for (const [kind, value] of Object.entries(text)) data.setData(kind, value)
+  document.activeElement.dispatchEvent(new ClipboardEvent('paste', { clipboardData: data, bubbles: true, cancelable: true }))
+}"""
+
+
+def test_pictures_and_files_are_pasted_into_the_message(web, open_page: Opener) -> None:
+    project, conversation = place(web, "Paste")
+    page = in_project(open_page(web.server), web, project, conversation)
+    composer(page).focus()
+    page.evaluate(PASTE, ["image.png", "image/png", {}])
+    page.evaluate(PASTE, ["notes.txt", "text/plain", {}])
+    # What a table program copies is text; the picture of it that comes along is not wanted.
+    page.evaluate(PASTE, ["table.png", "image/png", {"text/plain": "1 2", "text/html": "<table></table>"}])
+    attached = page.get_by_role("list", name="Attachments")
+    expect(attached.get_by_role("listitem")).to_have_count(2)
+    expect(attached).to_contain_text("image.png")
+    expect(attached).to_contain_text("notes.txt")
+    composer(page).fill("Look at these.")
+    send = page.get_by_role("button", name="Send", exact=True)
+    expect(send).to_be_enabled()
+    send.click()
+    expect(log(page)).to_contain_text("Well.")
+    first = web.messages(conversation)[0]
+    assert sorted(file["path"] for file in first["attachments"]) == ["image.png", "notes.txt"]
+
+
+def test_files_are_mentioned_by_name_wherever_they_lie(web, open_page: Opener) -> None:
+    project, conversation = place(web, "Mentions")
+    web.server.call("PUT", f"/api/projects/{project}/files/content?path=deep/er/plan.md", data=b"x")
+    page = in_project(open_page(web.server), web, project, conversation)
+    composer(page).press_sequentially("Read ＠plan")
+    page.get_by_role("option", name="deep/er/plan.md").wait_for()
+    composer(page).press("Enter")
+    expect(composer(page)).to_have_value("Read @deep/er/plan.md ")
+    expect(page.get_by_role("list", name="Attachments")).to_contain_text("deep/er/plan.md")

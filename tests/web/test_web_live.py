@@ -7,7 +7,7 @@ from collections.abc import Callable
 import pytest
 from playwright.sync_api import Page, expect
 from support.browser import Opener
-from support.model_server import Turn
+from support.model_server import Call, Turn
 from test_web_conversation import composer, idle, log, say
 
 pytestmark = [pytest.mark.browser, pytest.mark.timeout(120)]
@@ -94,3 +94,51 @@ def test_a_page_that_was_away_shows_what_happened_meanwhile(
     page.context.set_offline(False)
     expect(log(page)).to_contain_text("Said elsewhere.")
     expect(page.get_by_text("Offline")).to_have_count(0)
+
+
+LETTER = """
+import time
+from backend.tools import tool
+
+@tool(name="send_letter", description="Send a letter.", parameters={"type": "object", "properties": {}})
+def send_letter(arguments):
+    time.sleep(60)
+"""
+
+
+def test_a_call_that_the_server_died_in_is_settled_by_the_reader(
+    web, open_conversation: Callable[..., Page], open_page: Opener
+) -> None:
+    open_page.tolerate(*NETWORK)
+    tools = web.server.instance / "tools"
+    tools.mkdir(mode=0o700, exist_ok=True)
+    (tools / "letter.py").write_text(LETTER)
+    web.server.stop()
+    web.server.restart()
+    conversation, gate = web.conversation(), threading.Event()
+    web.answers["Send it."] = [
+        Turn(tool_calls=[Call("send_letter", {})]),
+        Turn(text=["I could not ", "see it."], gates={1: gate}),
+    ]
+    page = open_conversation(conversation)
+    say(page, "Send it.")
+    card = log(page).get_by_role("group", name="send_letter")
+    expect(card).to_contain_text("Running")
+    web.server.kill()
+    web.server.restart()
+    expect(log(page)).to_contain_text("I could not")
+    expect(page.get_by_text("The server restarted at step 1; going on from there.")).to_be_visible()
+    expect(card).to_contain_text("Outcome unknown")
+    expect(card).to_contain_text("When the run has ended, you can say")
+    gate.set()
+    idle(page)
+    expect(log(page)).to_contain_text("I could not see it.")
+    card.get_by_role("button", name="It was done", exact=True).click()
+    expect(card).not_to_contain_text("Outcome unknown")
+    expect(card.get_by_role("button", name="It was not done", exact=True)).to_have_count(0)
+    # The next run knows.
+    web.answers["Was it sent?"] = [Turn(text="It was.")]
+    say(page, "Was it sent?")
+    expect(log(page)).to_contain_text("It was.")
+    told = [m["content"] for m in web.model.requests()[-1].messages if m["role"] == "tool"]
+    assert "The user has checked: this was done." in told[0]

@@ -7,7 +7,7 @@ import pytest
 from playwright.sync_api import Locator, Page, expect
 from support.browser import Opener, wait_until
 from support.model_server import Call, Turn
-from test_web_conversation import composer, idle, log, say
+from test_web_conversation import composer, idle, in_project, log, place, say
 
 pytestmark = [pytest.mark.browser, pytest.mark.timeout(180)]
 
@@ -28,18 +28,6 @@ SMALL = """minimum => [...document.querySelectorAll('#main button, #main [role=t
   .map(part => [part, part.getBoundingClientRect()])
   .filter(([, box]) => box.width < minimum || box.height < minimum)
   .map(([part, box]) => `${part.outerHTML.slice(0, 160)} ${Math.round(box.width)}x${Math.round(box.height)}`)"""
-
-
-def in_project(page: Page, web, project: str, conversation: str) -> Page:
-    page.goto(f"{web.server.url}/p/{project}/c/{conversation}")
-    expect(composer(page)).to_be_visible()
-    return page
-
-
-def place(web, name: str) -> tuple[str, str]:
-    """A project and a conversation in it."""
-    project = web.project(name)
-    return project, web.conversation(project)
 
 
 @pytest.fixture(scope="module")
@@ -178,6 +166,31 @@ def test_a_run_at_its_limit_says_so_also_later_and_goes_on(web, open_page: Opene
     expect(page.get_by_text("Stopped at the step limit.")).to_have_count(0)
 
 
+def test_a_run_near_its_limit_warns_and_at_the_limit_it_can_go_on(web, open_page: Opener) -> None:
+    project, conversation = place(web, "Near")
+    web.server.call("PATCH", f"/api/projects/{project}", json={"limits": {"max_steps": 5}})
+    gates = [threading.Event(), threading.Event()]
+    counts = [Turn(tool_calls=[Call("calculator", {"expression": f"{n}+1"})]) for n in range(5)]
+    counts[2] = Turn(text=["Three", "."], tool_calls=counts[2].tool_calls, gates={1: gates[0]})
+    counts[3] = Turn(text=["Four", "."], tool_calls=counts[3].tool_calls, gates={1: gates[1]})
+    web.answers["Count up."] = [*counts, Turn(text="I have counted to five.")]
+    web.answers["Please go on."] = [Turn(text="Counted to the end.")]
+    page = in_project(open_page(web.server), web, project, conversation)
+    say(page, "Count up.")
+    bar = page.get_by_role("group", name="Run", exact=True)
+    expect(bar).to_contain_text("step 3 of 5")
+    expect(bar).to_contain_text("Answering")
+    gates[0].set()
+    expect(bar).to_contain_text("step 4 of 5")
+    expect(bar).to_contain_text("Near the step limit")
+    gates[1].set()
+    expect(page.get_by_text("Stopped at the step limit.")).to_be_visible()
+    page.get_by_role("button", name="Continue").click()
+    expect(log(page)).to_contain_text("Counted to the end.")
+    idle(page)
+    expect(page.get_by_text("Stopped at the step limit.")).to_have_count(0)
+
+
 def test_a_stop_tells_what_it_stopped(web, open_conversation: Callable[..., Page]) -> None:
     conversation, gate = web.conversation(), threading.Event()
     web.answers["Talk on and on."] = [
@@ -239,17 +252,6 @@ def test_reused_failed_and_cached_results_say_so(web, open_page: Opener) -> None
     expect(log(page).locator(".call > .head").first).to_be_focused()
     log(page).get_by_role("button", name="Run fresh").click()
     expect(log(page).get_by_text("Run by hand just now")).to_be_visible()
-
-
-def test_files_are_mentioned_by_name_wherever_they_lie(web, open_page: Opener) -> None:
-    project, conversation = place(web, "Mentions")
-    web.server.call("PUT", f"/api/projects/{project}/files/content?path=deep/er/plan.md", data=b"x")
-    page = in_project(open_page(web.server), web, project, conversation)
-    composer(page).press_sequentially("Read ＠plan")
-    page.get_by_role("option", name="deep/er/plan.md").wait_for()
-    composer(page).press("Enter")
-    expect(composer(page)).to_have_value("Read @deep/er/plan.md ")
-    expect(page.get_by_role("list", name="Attachments")).to_contain_text("deep/er/plan.md")
 
 
 def test_escape_stops_following_a_growing_answer(web, open_conversation: Callable[..., Page]) -> None:
