@@ -12,8 +12,11 @@ from gunicorn.http.errors import ParseException
 from gunicorn.util import close, close_graceful, write_nonblock
 from gunicorn.workers.gthread import TConn
 
-# A client that has begun a request's head may pause this long; browsers send it at once.
+# A client that has begun a request's head has this long for all of it; browsers send it at once.
 HEAD_SECONDS = 10.0
+# A head that is longer is refused; the parser's own limits are for each line.
+HEAD_BYTES = 65_536
+END_OF_HEAD = b"\r\n\r\n"
 # One that sends a body, or does not take its answer, this long.
 IDLE_SECONDS = 60.0
 # One that has connected and said nothing waits outside the threads, this long.
@@ -33,11 +36,44 @@ class Connection(TConn):  # type: ignore[misc]
 
     # Its socket belongs to an event stream by now.
     given_away = False
+    # What came of the next request before a thread was spent on it.
+    head = b""
+    ended = False
+
+    def receive(self) -> None:
+        """Take what has come, without waiting."""
+        try:
+            self.sock.setblocking(False)
+            data = self.sock.recv(HEAD_BYTES)
+        except BlockingIOError:
+            return
+        except OSError:
+            data = b""
+        self.head += data
+        self.ended = not data
+
+    def read_ahead(self) -> None:
+        """What was read with the end of the last request belongs to the next."""
+        if self.parser is not None:
+            self.head += self.parser.unreader.take_buffered()
+
+    def needs_no_waiting(self) -> bool:
+        """Whether a thread finds all it needs to answer: a whole head, or one that it may refuse."""
+        if self.ended or END_OF_HEAD in self.head or len(self.head) > HEAD_BYTES:
+            return True
+        return len(self.head) > self.cfg.limit_request_line and b"\r\n" not in self.head
+
+    def is_too_long(self) -> bool:
+        """Whether its client has sent more than a head may be, and not its end."""
+        return len(self.head) > HEAD_BYTES and END_OF_HEAD not in self.head and b"\r\n" in self.head
 
     def init(self) -> None:
         """Called before each request, in its thread."""
         super().init()
         self.sock.settimeout(HEAD_SECONDS)
+        if self.head:
+            self.parser.unreader.unread(self.head)
+            self.head = b""
 
     def head_is_read(self) -> None:
         """The request is known; what comes now may take longer."""

@@ -56,7 +56,7 @@ class Worker(gthread.ThreadWorker):  # type: ignore[misc]
         self._serving = threading.local()
 
     def accept(self, listener: socket.socket) -> None:
-        """Take a connection; it gets a thread when its client has said something."""
+        """Take a connection; it gets a thread when its client has asked something."""
         try:
             client, address = listener.accept()
         except OSError as fault:
@@ -65,20 +65,65 @@ class Worker(gthread.ThreadWorker):  # type: ignore[misc]
             return
         self.nr_conns += 1
         connection = connections.Connection(self.cfg, client, address, listener.getsockname())
+        self._wait_for_head(connection)
         connection.timeout = time.monotonic() + connections.FIRST_BYTE_SECONDS
-        self.pending_conns.append(connection)
-        self.poller.register(client, selectors.EVENT_READ, partial(self.on_pending_socket_readable, connection))
+
+    def on_pending_socket_readable(self, conn: Any, client: Any) -> None:
+        """A connection gets a thread when the head of its request is whole: one that is slow holds no thread."""
+        begins = not conn.head
+        conn.receive()
+        if conn.needs_no_waiting():
+            super().on_pending_socket_readable(conn, client)
+        elif begins and self.alive:
+            conn.timeout = time.monotonic() + connections.HEAD_SECONDS
+
+    def on_client_socket_readable(self, conn: Any, client: Any) -> None:
+        """The same for the next request on a connection."""
+        self.poller.unregister(client)
+        self.keepalived_conns.remove(conn)
+        conn.receive()
+        self.enqueue_req(conn)
 
     def enqueue_req(self, conn: Any) -> None:
         """As gunicorn's, but those who open a stream stand in line: all at once would only wait for one another."""
-        read_ahead = conn.initialized and conn.parser.unreader.buf.getvalue()
-        if not read_ahead and openings.opens_stream(conn.sock):
+        conn.read_ahead()
+        if not conn.needs_no_waiting():
+            self._wait_for_head(conn)
+            return
+        if openings.opens_stream(conn.head, conn.sock):
             CROWD_OF_PROCESS.hold_back()
             served = self._openings.submit(self.handle, conn)
             served.add_done_callback(lambda _: CROWD_OF_PROCESS.let_go())
         else:
             served = self.tpool.submit(self.handle, conn)
         served.add_done_callback(lambda done: self.method_queue.defer(self.finish_request, conn, done))
+
+    def _wait_for_head(self, conn: connections.Connection) -> None:
+        conn.sock.setblocking(False)
+        conn.timeout = time.monotonic() + (connections.HEAD_SECONDS if self.alive else STOP_LINGER_SECONDS)
+        self.pending_conns.append(conn)
+        self.poller.register(conn.sock, selectors.EVENT_READ, partial(self.on_pending_socket_readable, conn))
+
+    def murder_pending(self) -> None:
+        """Close those whose time is up; when there is no room, also who has waited longest without a request."""
+        now = time.monotonic()
+        for conn in [conn for conn in self.pending_conns if conn.timeout <= now]:
+            self.pending_conns.remove(conn)
+            self._dismiss(conn)
+        while self.nr_conns >= self.worker_connections and (waiting := self.pending_conns or self.keepalived_conns):
+            self._dismiss(waiting.popleft())
+
+    def _dismiss(self, conn: connections.Connection) -> None:
+        self.poller.unregister(conn.sock)
+        self.nr_conns -= 1
+        conn.close()
+
+    def handle(self, conn: Any) -> Any:
+        """As gunicorn's; a head without an end is refused."""
+        if conn.is_too_long():
+            util.write_error(conn.sock, 431, "Request Header Fields Too Large", "")
+            return False
+        return super().handle(conn)
 
     def handle_request(self, req: Any, conn: Any) -> Any:
         """As gunicorn's; a body that stops early is an error."""

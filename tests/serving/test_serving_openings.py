@@ -1,9 +1,9 @@
-"""Who stands in the line of those that open streams, and that nobody can hold it up."""
+"""Who gets a thread or stands in the line of those that open streams, and that nobody can hold others up."""
 
 import re
 import socket
 from collections.abc import Iterator
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 
 import pytest
 from support.server import TOKEN, Server
@@ -11,8 +11,9 @@ from support.server import TOKEN, Server
 from backend.serving.openings import opens_stream
 
 WAIT_SECONDS = 30.0
-# Longer than a test may take: who waits for so long, fails.
-LONG_SECONDS = 3600.0
+# As few as may be: what takes them all is soon done.
+THREADS = 20
+CONNECTIONS = 4 * THREADS
 STREAMS = ["/api/events", "/api/runs/r1/events", "/api/runs/r1/events?after=7", "/api/tasks/t1/events"]
 OTHERS = [
     "/api/runs/r1",
@@ -27,9 +28,7 @@ OTHERS = [
 def _asks(text: str) -> bool:
     client, served = socket.socketpair()
     with client, served:
-        served.settimeout(LONG_SECONDS)
-        client.sendall(text.encode())
-        return opens_stream(served)
+        return opens_stream(text.encode(), served)
 
 
 @pytest.mark.parametrize("path", STREAMS)
@@ -59,18 +58,23 @@ def test_what_might_make_its_thread_wait_is_served_by_the_others(text: str) -> N
 def test_a_client_that_does_not_read_its_answers_is_served_by_the_others() -> None:
     client, served = socket.socketpair()
     with client, served:
-        client.sendall(b"GET /api/events HTTP/1.1\r\n\r\n")
         served.setblocking(False)
         with suppress(BlockingIOError):
             while served.send(bytes(65_536)):
                 pass
-        assert not opens_stream(served)
+        assert not opens_stream(b"GET /api/events HTTP/1.1\r\n\r\n", served)
 
 
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    with Server(tmp_path_factory.mktemp("openings") / "instance", NANOCLAW_SANDBOX="off") as running:
+    with Server(
+        tmp_path_factory.mktemp("openings") / "instance", NANOCLAW_SANDBOX="off", NANOCLAW_THREADS=str(THREADS)
+    ) as running:
         yield running
+
+
+def _connect(server: Server) -> socket.socket:
+    return socket.create_connection(("127.0.0.1", server.port), timeout=WAIT_SECONDS)
 
 
 def test_streams_open_while_many_wait_for_the_rest_of_their_request(server: Server) -> None:
@@ -98,6 +102,37 @@ def test_a_request_that_was_read_ahead_is_answered_and_holds_nobody_up(server: S
             told += data
         assert server.get("/healthz")["status"] == "ok"
     assert re.findall(rb"HTTP/1\.1 (\d+)", told) == [b"404", b"200", b"404"]
+
+
+def _status(sock: socket.socket) -> str:
+    return sock.recv(65_536).decode()[9:12]
+
+
+def test_half_a_head_holds_no_thread(server: Server) -> None:
+    with ExitStack() as open_sockets:
+        half = [open_sockets.enter_context(_connect(server)) for _ in range(2 * THREADS)]
+        for sock in half:
+            sock.sendall(b"GET /healthz HTTP/1.1\r\n")
+        assert server.get("/healthz")["status"] == "ok"
+        for sock in half:
+            sock.sendall(f"Host: 127.0.0.1:{server.port}\r\n\r\n".encode())
+        assert {_status(sock) for sock in half} == {"200"}
+
+
+def test_those_who_ask_nothing_make_room_for_those_who_do(server: Server) -> None:
+    with ExitStack() as open_sockets:
+        silent = [open_sockets.enter_context(_connect(server)) for _ in range(CONNECTIONS + 9)]
+        assert server.get("/healthz")["status"] == "ok"
+        for sock in (silent[-1], silent[CONNECTIONS // 2]):
+            sock.sendall(f"GET /healthz HTTP/1.1\r\nHost: 127.0.0.1:{server.port}\r\n\r\n".encode())
+            assert _status(sock) == "200"
+        assert silent[0].recv(1) == b""
+
+
+def test_a_head_without_end_is_refused(server: Server) -> None:
+    with _connect(server) as sock:
+        sock.sendall(b"GET /healthz HTTP/1.1\r\n" + b"X: 0123456789\r\n" * 5000)
+        assert _status(sock) == "431"
 
 
 def test_http_1_0_gets_a_stream_without_chunks(server: Server) -> None:
