@@ -135,7 +135,7 @@ def search(project_id: str, body: requests.FileSearchBody) -> Response:
     errors=(404,),
 )
 def list_changes(project_id: str, query: requests.ChangesQuery) -> Response:
-    """The newest first; of one path or one run, or only the deletions of what is gone now."""
+    """The newest first; of one path or one run. `deleted=true`: the deletions of what is gone now, with the `folder` each went with."""
     page = query.page()
     if query.deleted:
         return reply(changes.list_deleted(runtime(), user_id(), project_id, page))

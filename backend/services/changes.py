@@ -1,5 +1,7 @@
 """Earlier contents of a project's files: who changed what, the difference, and putting one back."""
 
+from collections.abc import Sequence
+from datetime import timedelta
 from typing import BinaryIO, cast
 
 from sqlalchemy import Select, exists, select
@@ -15,6 +17,9 @@ from .files import open_workspace, tell_change
 from .paging import Page, decode_cursor, encode_cursor, list_json
 from .projects import get_project
 from .runtime import Runtime
+
+# From the first file of a folder that is deleted to the folder itself, at most.
+TOGETHER = timedelta(seconds=60)
 
 
 def list_changes(
@@ -37,14 +42,41 @@ def list_changes(
 def list_deleted(runtime: Runtime, user_id: str, project_id: str, page: Page) -> JsonObject:
     """For each file that is gone and can be put back the change that deleted it, the newest first.
 
-    A page may hold less than its limit: what is there again, or no longer kept, is left out of it.
+    `folder` names the folder that it was deleted with, null for a file that was deleted by itself. A page may hold less than its limit: what is there again, or no longer kept, is left out of it.
     """
     workspace = open_workspace(runtime, user_id, project_id)
     with runtime.db.read() as session:
         rows = list(session.scalars(_deletions(project_id, page)))
-    shown = rows[: page.limit]
+        shown = rows[: page.limit]
+        folders = list(session.scalars(_deleted_folders(project_id, shown))) if shown else []
     cursor = encode_cursor(shown[-1].position) if len(rows) > page.limit else None
-    return {"items": [change_json(row) for row in shown if _can_return(workspace, row)], "next_cursor": cursor}
+    items = [{**change_json(row), "folder": _folder_of(row, folders)} for row in shown if _can_return(workspace, row)]
+    return {"items": items, "next_cursor": cursor}
+
+
+def _deleted_folders(project_id: str, files: Sequence[FileChange]) -> Select[FileChange]:
+    """Deletions of folders in the time of these deletions: a folder goes right after what was in it."""
+    oldest, newest = files[-1], files[0]
+    return select(FileChange).where(
+        FileChange.project_id == project_id,
+        FileChange.action == "delete",
+        FileChange.before_hash.is_(None),
+        FileChange.position > oldest.position,
+        FileChange.created_at <= newest.created_at + TOGETHER,
+    )
+
+
+def _folder_of(file: FileChange, folders: Sequence[FileChange]) -> str | None:
+    """The outermost folder that the same person or call deleted with the file in it, just after it."""
+    around = [
+        folder.path
+        for folder in folders
+        if file.path.startswith(f"{folder.path}/")
+        and folder.position > file.position
+        and folder.created_at - file.created_at <= TOGETHER
+        and (folder.run_id, folder.call_id, folder.user_id) == (file.run_id, file.call_id, file.user_id)
+    ]
+    return min(around, key=len, default=None)
 
 
 def _can_return(workspace: Workspace, row: FileChange) -> bool:

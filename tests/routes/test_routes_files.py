@@ -184,6 +184,8 @@ def test_files_that_are_gone_are_listed_until_they_are_back(api: Api, root: str)
     for path in ("a.md", "b.md", "deep"):
         api.delete(content(root), query_string={"path": path})
     assert sorted(gone()) == ["a.md", "b.md", "deep/c.md", "deep/d.md"]
+    folders = {c["path"]: c["folder"] for c in ok(api.get(f"{root}/changes", deleted="true"))["items"]}
+    assert folders == {"a.md": None, "b.md": None, "deep/c.md": "deep", "deep/d.md": "deep"}
     write(api, root, "b.md", b"another")
     deleted = ok(api.get(f"{root}/changes", deleted="true"))["items"]
     back = next(c["id"] for c in deleted if c["path"] == "deep/c.md")

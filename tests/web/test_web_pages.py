@@ -319,6 +319,15 @@ def test_deleted_files_are_found_again_after_the_toast(web, project: str, open_p
     page.get_by_role("button", name="Restore plan.md").click()
     expect(gone).to_have_count(1)
     assert web.server.call("GET", f"{where}/content", params={"path": "plan.md"}).text == "plan.md"
+    for name in ("a.csv", "b.csv"):
+        web.server.call("PUT", f"{where}/content", params={"path": f"data/{name}"}, data=name.encode())
+    web.server.call("DELETE", f"{where}/content", params={"path": "data"})
+    expect(gone).to_have_count(2)
+    page.get_by_role("button", name="2 files").click()
+    expect(page.get_by_role("button", name="Restore b.csv")).to_be_visible()
+    page.get_by_role("button", name="Restore data").click()
+    expect(gone).to_have_count(1)
+    assert web.server.call("GET", f"{where}/content", params={"path": "data/b.csv"}).text == "b.csv"
     web.server.post_file(f"{where}/upload", "notes.md", b"another")
     expect(page.get_by_text("No deleted files")).to_be_visible()
     page.get_by_role("button", name="Back to the files").click()

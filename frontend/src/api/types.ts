@@ -247,6 +247,8 @@ export interface FileChange {
   run_id: string | null
   user_id: string | null
   reverted_at?: string | null
+  /** In the list of deleted files: the folder that it was deleted with. */
+  folder?: string | null
   created_at: string
 }
 

@@ -5,6 +5,7 @@ import { deleteConversationForGood, listConversations, restoreConversation } fro
 import { listDeleted, revertChange } from '@/api/files'
 import { keys } from '@/api/keys'
 import { deleteProjectForGood, listProjects, restoreProject } from '@/api/projects'
+import { inTurns } from '@/lib/inTurns'
 import { useToasts } from '@/stores/toasts'
 import { useErrorText } from './useErrorText'
 
@@ -37,6 +38,12 @@ export const useDeletedProjects = () => useDeleted(keys.projectList({ deleted: t
 export const useDeletedFiles = (projectId: MaybeRefOrGetter<string | null>) =>
   useDeleted(() => [...keys.deletedFiles(toValue(projectId) ?? ''), 'bin'], (cursor) => listDeleted(toValue(projectId)!, cursor), () => Boolean(toValue(projectId)))
 
+/** All are tried; the first failure is told. */
+async function revertAll(projectId: string, changeIds: string[]): Promise<void> {
+  const { failures } = await inTurns(changeIds, (id) => revertChange(projectId, id))
+  if (failures.length) throw failures[0]
+}
+
 /** Puts one thing back, or takes it out of the bin for good, and says so. */
 export function useBinActions() {
   const client = useQueryClient()
@@ -51,7 +58,10 @@ export function useBinActions() {
       // The row that had the focus is gone; a dialog gives it back only after it has closed.
       setTimeout(() => document.activeElement === document.body && document.getElementById('main')?.focus(), FOCUS_MS)
     },
-    onError: (error) => toasts.fail(words(error)),
+    onError: (error) => {
+      toasts.fail(words(error))
+      void client.invalidateQueries({ queryKey: ['files'] })
+    },
   })
   const restore = (name: string, act: () => Promise<unknown>) => work.mutate({ said: t('bin.restored', { name }), act })
   const forget = (name: string, act: () => Promise<unknown>) => work.mutateAsync({ said: t('bin.forgotten', { name }), act })
@@ -59,7 +69,7 @@ export function useBinActions() {
     busy: work.isPending,
     conversation: (id: string, name: string) => restore(name, () => restoreConversation(id)),
     project: (id: string, name: string) => restore(name, () => restoreProject(id)),
-    file: (projectId: string, changeId: string, name: string) => restore(name, () => revertChange(projectId, changeId)),
+    files: (projectId: string, changeIds: string[], name: string) => restore(name, () => revertAll(projectId, changeIds)),
     forgetConversation: (id: string, name: string) => forget(name, () => deleteConversationForGood(id)),
     forgetProject: (id: string, name: string) => forget(name, () => deleteProjectForGood(id)),
   }

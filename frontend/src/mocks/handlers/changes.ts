@@ -16,7 +16,7 @@ function changesOf(projectId: string, path: string | null): FileChange[] {
   }
   return made.get(projectId)!.filter((change) => !path || change.path === path)
 }
-const gone: FileChange[] = ['drafts/old-plan.md', 'notes.txt'].map((path, ago) => ({ id: newId('chg'), path, new_path: null, action: 'delete', before_hash: 'h1', after_hash: null, before_size: 900, after_size: null, run_id: ago ? 'run_demo' : null, user_id: 'u1', reverted_at: null, created_at: now() }))
+const gone: FileChange[] = ['notes.txt', 'drafts/old-plan.md', 'drafts/older/plan.md'].map((path, ago) => ({ folder: path.startsWith('drafts/') ? 'drafts' : null, id: newId('chg'), path, new_path: null, action: 'delete', before_hash: 'h1', after_hash: null, before_size: 900, after_size: null, run_id: ago ? null : 'run_demo', user_id: 'u1', reverted_at: null, created_at: now() }))
 const find = (projectId: string, id: string) => [...changesOf(projectId, null), ...gone].find((change) => change.id === id)
 
 export const changeHandlers: Handlers = {
