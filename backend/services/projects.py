@@ -180,7 +180,10 @@ def _index(session: Session, project: Project) -> None:
 def _existing_folder(runtime: Runtime, text: str) -> Path:
     if runtime.settings.auth != "single":
         raise Forbidden("Folders of the machine can be opened only by the single owner of an instance.")
-    given = Path(text).expanduser()
+    try:
+        given = Path(text).expanduser()
+    except RuntimeError:  # ~ of somebody who has no home here
+        given = Path(text)
     if not given.is_absolute():
         raise InvalidInput("The folder cannot be opened.", {"path": ["give the whole path of the folder"]})
     try:

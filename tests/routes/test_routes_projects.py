@@ -56,6 +56,7 @@ def test_a_foreign_cursor_is_refused(api: Api, cursor: str) -> None:
         ({"name": "x", "colour": "red"}, "colour"),
         ({"name": "x", "path": "relative"}, "path"),
         ({"name": "x", "path": "/nowhere/at/all"}, "path"),
+        ({"name": "x", "path": "~nobody-of-this-name/x"}, "path"),
         ({"name": "x", "path": "/proc/self/exe"}, "path"),
     ],
 )
