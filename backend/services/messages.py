@@ -227,7 +227,9 @@ def edit_queued(runtime: Runtime, user_id: str, message_id: str, content: str) -
         message = _waiting(session, user_id, message_id)
         message.content = content
         search_index.put(session.connection(), "message", message.id, content, conversation_id=message.conversation_id)
-        return message_json(message)
+        answer = message_json(message)
+    runtime.tabs.publish(user_id, "conversation", message.conversation_id)
+    return answer
 
 
 def withdraw_queued(runtime: Runtime, user_id: str, message_id: str) -> None:
@@ -236,6 +238,7 @@ def withdraw_queued(runtime: Runtime, user_id: str, message_id: str) -> None:
         message = _waiting(session, user_id, message_id)
         message.state = "withdrawn"
         search_index.remove(session.connection(), "message", message.id)
+    runtime.tabs.publish(user_id, "conversation", message.conversation_id)
 
 
 def get_message(session: Session, user_id: str, message_id: str) -> tuple[Message, Conversation]:

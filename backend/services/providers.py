@@ -148,7 +148,7 @@ def create_provider(runtime: Runtime, values: JsonObject) -> JsonObject:
         session.add(row)
         session.flush()
         answer = provider_json(row, {})
-    runtime.catalogue.reload(configs(runtime))
+    _reload(runtime)
     return answer
 
 
@@ -158,7 +158,7 @@ def update_provider(runtime: Runtime, provider_id: str, values: JsonObject) -> J
         row = _get(session, provider_id)
         _apply(runtime, session, row, values)
         answer = provider_json(row, taught(runtime.db, provider_id))
-    runtime.catalogue.reload(configs(runtime))
+    _reload(runtime)
     return answer
 
 
@@ -166,7 +166,12 @@ def delete_provider(runtime: Runtime, provider_id: str) -> None:
     """Forget a provider and its key. Raises NotFound."""
     with runtime.db.write() as session:
         session.delete(_get(session, provider_id))
+    _reload(runtime)
+
+
+def _reload(runtime: Runtime) -> None:
     runtime.catalogue.reload(configs(runtime))
+    runtime.tabs.publish_to_all("models", "")
 
 
 def try_provider(runtime: Runtime, provider_id: str) -> JsonObject:
@@ -211,17 +216,18 @@ def _apply(runtime: Runtime, session: Session, row: ModelProvider, values: JsonO
 def _checked(row: ModelProvider, values: JsonObject) -> JsonObject:
     """The values as they are stored. Raises InvalidInput.
 
-    A key goes to the server it was entered for: with another address it has to be entered again.
+    A key goes to the server it was entered for: with another address it has to be entered again, and so have the
+    values of headers that are not shown.
     """
-    values = dict(values)
-    if "base_url" in values:
-        place = _place(values["base_url"])
-        if place != _place(row.base_url):
-            values.setdefault("api_key", None)
+    values, kept = dict(values), row.options
+    if "base_url" in values and _place(values["base_url"]) != _place(row.base_url):
+        values.setdefault("api_key", None)
+        values.setdefault("options", _shown_options(row.options))
+        kept = {}
     if "options" in values:
         if wrong := _wrong_option(values["options"]):
             raise InvalidInput("These options cannot be used.", {"options": [wrong]})
-        values["options"] = _kept_headers(values["options"], row.options)
+        values["options"] = _kept_headers(values["options"], kept)
     return values
 
 
@@ -261,7 +267,8 @@ def _shown_options(options: JsonObject) -> JsonObject:
 
 
 def _kept_headers(options: JsonObject, before: JsonObject) -> JsonObject:
-    """What a client was shown as hidden stays as it was."""
+    """What a client was shown as hidden stays as it was; what is not known is left out."""
     headers, old = options.get("headers") or {}, before.get("headers") or {}
-    kept = {name: old.get(name, value) if value == HIDDEN else value for name, value in headers.items()}
-    return {**options, "headers": kept} if headers else options
+    kept = {name: old.get(name) if value == HIDDEN else value for name, value in headers.items()}
+    known = {name: value for name, value in kept.items() if value is not None}
+    return {**options, "headers": known} if headers else options

@@ -90,6 +90,7 @@ def change_tool(runtime: Runtime, user_id: str, name: str, changes: JsonObject) 
 def reload(runtime: Runtime) -> JsonObject:
     """Load the tools anew, those in the instance folder too; the registry is swapped whole."""
     runtime.tool_errors = init_tools(runtime.settings.instance / "tools")
+    runtime.tabs.publish_to_all("tools", "")
     return {"tools": len(runtime.registry.names()), "errors": _file_errors(runtime)}
 
 

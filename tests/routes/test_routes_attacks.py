@@ -190,6 +190,13 @@ def test_the_secrets_of_a_provider_go_nowhere_but_to_its_server(api: Api, instan
     (stored,) = [config for config in configs(instance.runtime) if config.name == "p"]
     assert stored.options["headers"] == {"Authorization": "Bearer in-a-header", "X-Team": "b"}
     assert ok(api.patch(one, {"base_url": "http://127.0.0.1:10/v1"}))["has_key"] is False
+    (stored,) = [config for config in configs(instance.runtime) if config.name == "p"]
+    assert stored.options["headers"] == {}
+    ok(api.patch(one, {"options": {"headers": headers}}))
+    shown["headers"]["X-New"] = "c"
+    ok(api.patch(one, {"options": shown, "base_url": "http://127.0.0.1:11/v1"}))  # as the settings page sends it
+    (stored,) = [config for config in configs(instance.runtime) if config.name == "p"]
+    assert stored.options["headers"] == {"X-Team": "b", "X-New": "c"}
     problem(api.patch(one, {"base_url": "http://user:password@127.0.0.1/v1"}), 422, "validation_failed")
 
 

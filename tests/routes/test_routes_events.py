@@ -84,6 +84,26 @@ def test_a_tab_hears_of_files_that_a_run_changes(api: Api) -> None:
     stream.close()
 
 
+def test_a_tab_hears_of_what_another_has_changed(api: Api) -> None:
+    conversation = api.conversation()
+    api.say(conversation, "first")
+    waiting = f"/api/messages/{api.say(conversation, 'second')['message']['id']}"
+    stream = watch(api, "/api/events")
+    told = events(stream)
+    ok(api.patch(waiting, {"content": "2"}))
+    assert next(told)[2] == {"type": "conversation", "id": conversation}
+    ok(api.delete(waiting), 204)
+    assert next(told)[2] == {"type": "conversation", "id": conversation}
+    ok(api.post("/api/tools/reload"))
+    assert next(told)[2] == {"type": "tools", "id": ""}
+    where = "/api/admin/providers"
+    one = f"{where}/{ok(api.post(where, {'name': 'p', 'base_url': 'http://127.0.0.1:9/v1'}), 201)['id']}"
+    ok(api.patch(one, {"name": "q"}))
+    ok(api.delete(one), 204)
+    assert [next(told)[2] for _ in range(3)] == [{"type": "models", "id": ""}] * 3
+    stream.close()
+
+
 @pytest.mark.usefixtures("working")
 def test_a_task_runs_to_its_output(api: Api) -> None:
     task = ok(api.post("/api/tasks", {"input": "/get_weather city=Oslo"}), 202)
