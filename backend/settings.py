@@ -3,6 +3,7 @@
 import json
 import os
 import re
+import sys
 from collections.abc import Mapping, MutableMapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -69,7 +70,7 @@ def load(environ: MutableMapping[str, str], **overrides: Any) -> Settings:
         secret_key=reader.text("NANOCLAW_SECRET_KEY"),
         threads=reader.integer("NANOCLAW_THREADS", 256, 20, 4096),
         runs=reader.integer("NANOCLAW_RUNS", 16, 1, 512),
-        sandbox=reader.choice("NANOCLAW_SANDBOX", SANDBOX_LEVELS, "strict" if os.uname().sysname == "Linux" else "off"),
+        sandbox=reader.choice("NANOCLAW_SANDBOX", SANDBOX_LEVELS, "strict" if sys.platform == "linux" else "off"),
         fetch_allow=reader.items("NANOCLAW_FETCH_ALLOW"),
         fetch_proxy=reader.text("NANOCLAW_FETCH_PROXY"),
         search_url=reader.text("NANOCLAW_SEARCH_URL"),

@@ -49,7 +49,7 @@ class Fallback:
         if self._path is None:
             return
         try:
-            self._file = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_TRUNC, PRIVATE)
+            self._file = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_TRUNC | getattr(os, "O_BINARY", 0), PRIVATE)
             if hasattr(os, "posix_fallocate"):
                 os.posix_fallocate(self._file, 0, RESERVED_BYTES)
         except OSError as fault:
@@ -109,7 +109,7 @@ class Fallback:
         if self._file is None:
             return
         try:
-            os.pwrite(self._file, b"\0" * min(os.fstat(self._file).st_size, RESERVED_BYTES), 0)
+            _write_at(self._file, b"\0" * min(os.fstat(self._file).st_size, RESERVED_BYTES), 0)
         except OSError as fault:
             log.error("the fallback log could not be cleared: %s", fault.strerror)
         for batches in self._waiting.values():
@@ -121,13 +121,21 @@ class Fallback:
             return
         try:
             line = (json.dumps(_to_json(batch), ensure_ascii=False) + "\n").encode()
-            written = os.pwrite(self._file, line, self._end)
-            os.fdatasync(self._file)
+            written = _write_at(self._file, line, self._end)
+            getattr(os, "fdatasync", os.fsync)(self._file)  # macOS and Windows have no fdatasync
         except (OSError, ValueError, TypeError) as fault:
             why = fault.strerror if isinstance(fault, OSError) else type(fault).__name__
             log.error("run %s: a record is kept in memory only, the file does not take it: %s", batch.run_id, why)
             return
         self._end += written
+
+
+def _write_at(file: int, data: bytes, place: int) -> int:
+    """Whoever writes holds the lock: where there is no pwrite (Windows), to seek and to write does the same."""
+    if hasattr(os, "pwrite"):
+        return os.pwrite(file, data, place)
+    os.lseek(file, place, os.SEEK_SET)
+    return os.write(file, data)
 
 
 def read(path: Path) -> list[Batch]:
