@@ -1,7 +1,6 @@
 """The settings of one installation: read from the environment and `instance/nanoclaw.env`, checked, and passed on."""
 
 import json
-import os
 import re
 import sys
 from collections.abc import Mapping, MutableMapping
