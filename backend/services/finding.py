@@ -2,7 +2,7 @@
 
 import json
 
-from sqlalchemy import ColumnElement, Text, cast, func, or_, select
+from sqlalchemy import ColumnElement, Text, and_, cast, func, or_, select, true
 
 from ..agent.types import JsonObject
 from ..models import Message
@@ -12,6 +12,8 @@ from .runtime import Runtime
 from .search import snippet
 
 MAX_OFFSET = 10_000
+# Enough to leave out most rows; what is found is looked at whole.
+MAX_PIECES = 8
 
 
 def find_in_conversation(runtime: Runtime, user_id: str, conversation_id: str, wanted: str, page: Page) -> JsonObject:
@@ -40,15 +42,19 @@ def find_in_conversation(runtime: Runtime, user_id: str, conversation_id: str, w
 
 
 def _may_hold(wanted: str) -> ColumnElement[bool]:
-    """Rows that may hold the text; SQLite's lower() knows ASCII only, and blocks are JSON of either spelling."""
-    ways = [*_spellings(wanted), *_spellings(wanted.lower())]
+    """Rows that may hold the text: those with all its pieces. SQLite's lower() knows ASCII only; blocks are JSON."""
     columns = func.lower(Message.content), func.lower(cast(Message.blocks, Text))
-    plain = Message.content, cast(Message.blocks, Text)
-    return or_(*(func.instr(column, way) > 0 for way in dict.fromkeys(ways) for column in (*columns, *plain)))
+    words = [sorted(_spellings(piece)) for piece in _pieces(wanted)]
+    return and_(true(), *(or_(*(func.instr(c, way) > 0 for way in ways for c in columns)) for ways in words))
 
 
-def _spellings(text: str) -> list[str]:
-    return [text, *(json.dumps(text, ensure_ascii=ascii_only)[1:-1] for ascii_only in (True, False))]
+def _pieces(wanted: str) -> list[str]:
+    """Its words, without the letters whose case only Python can tell: é may stand as É, and a space as a line's end."""
+    return "".join(c if c.isascii() or c.lower() == c.upper() else " " for c in wanted.lower()).split()[:MAX_PIECES]
+
+
+def _spellings(text: str) -> set[str]:
+    return {text, *(json.dumps(text, ensure_ascii=ascii_only)[1:-1] for ascii_only in (True, False))}
 
 
 def _where(content: str, blocks: list[JsonObject] | None, wanted: str) -> str | None:

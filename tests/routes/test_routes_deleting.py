@@ -154,6 +154,9 @@ def test_a_text_is_found_in_the_whole_conversation(api: Api, instance: Instance)
     assert found(api, conversation, "was Lisbon") == [first[0]]
     assert found(api, conversation, "Lisbon was") == []
     assert found(api, conversation, "secret thought") == []
+    third = exchange(api, instance, conversation, "ÉTÉ à\n  Lyon", "Über den\nWolken.", "Ça va ?")
+    assert found(api, conversation, "été à lyon") == found(api, conversation, "Été À") == [third[0]]
+    assert found(api, conversation, "üBER DEN wolken.") == [third[1]]
     assert found(api, conversation, "%") == []
     page = ok(api.get("/api/search", q="lisbon", conversation_id=conversation, limit=1))
     assert ([hit["id"] for hit in page["items"]], page["items"][0]["snippet"]) == (
