@@ -9,22 +9,25 @@ interface Seen {
   since: string
   at: Record<string, string>
 }
-function load(): Seen {
+function load(): Seen | null {
   try {
     const stored = JSON.parse(localStorage.getItem(KEY) ?? 'null') as Seen | null
     if (stored?.since) return stored
   } catch {
     // What cannot be read is begun anew.
   }
-  return { since: new Date().toISOString(), at: {} }
+  return null
 }
-const seen = ref(load())
+const seen = ref(load() ?? { since: new Date().toISOString(), at: {} })
+// What was read in another tab is read.
+addEventListener('storage', ({ key }) => key === KEY && (seen.value = load() ?? seen.value))
 
 /** Remembers how far a conversation was read in this browser; the latest few hundred are kept. */
 export function markSeen({ id, updated_at }: Pick<Conversation, 'id' | 'updated_at'>): void {
   if (Date.parse(seen.value.at[id] ?? '') >= Date.parse(updated_at)) return
-  const { [id]: _old, ...others } = seen.value.at
-  seen.value = { ...seen.value, at: Object.fromEntries([...Object.entries(others).slice(1 - MOST), [id, updated_at]]) }
+  const latest = load() ?? seen.value
+  const { [id]: _old, ...others } = latest.at
+  seen.value = { ...latest, at: Object.fromEntries([...Object.entries(others).slice(1 - MOST), [id, updated_at]]) }
   localStorage.setItem(KEY, JSON.stringify(seen.value))
 }
 export const isUnread = ({ id, updated_at, active_run_id }: Conversation): boolean =>

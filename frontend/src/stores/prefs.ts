@@ -31,6 +31,10 @@ const DEFAULTS: Prefs = {
   singleKeys: true, keys: {}, sidebarOpen: true, sidebarWidth: 280, unfolded: [], panelOpen: false, panelWidth: 380, codeWrap: false, notify: false,
 }
 
+/** How a tab is laid out is its own affair until the next one is opened. */
+const OF_ONE_TAB: ReadonlySet<keyof Prefs> = new Set(['sidebarOpen', 'sidebarWidth', 'unfolded', 'panelOpen', 'panelWidth'])
+const fieldsOf = (prefs: object): Record<string, string> => Object.fromEntries(Object.entries(prefs).map(([field, value]) => [field, JSON.stringify(value)]))
+
 function load(): Prefs {
   try {
     return { ...DEFAULTS, ...(JSON.parse(localStorage.getItem(KEY) ?? '{}') as Partial<Prefs>) }
@@ -51,14 +55,25 @@ function paint(prefs: Prefs): void {
 /** How this browser likes the app to look and behave; public/theme.js reads the same record. */
 export const usePrefs = defineStore('prefs', () => {
   const prefs = reactive(load())
+  let known = fieldsOf(prefs)
   watch(
     prefs,
     () => {
-      localStorage.setItem(KEY, JSON.stringify(prefs))
+      const [now, before] = [fieldsOf(prefs), known]
+      known = now
+      // Another tab may have written meanwhile: only what was changed here is put over it.
+      const own = Object.keys(now).filter((field) => now[field] !== before[field])
+      localStorage.setItem(KEY, JSON.stringify({ ...load(), ...Object.fromEntries(own.map((field) => [field, JSON.parse(now[field]!)])) }))
       paint(prefs)
     },
     { immediate: true },
   )
+  addEventListener('storage', ({ key }) => {
+    if (key !== KEY) return
+    const told = Object.fromEntries(Object.entries(load()).filter(([field]) => !OF_ONE_TAB.has(field as keyof Prefs)))
+    known = { ...known, ...fieldsOf(told) }
+    Object.assign(prefs, told)
+  })
   matchMedia('(prefers-color-scheme: dark)').addEventListener('change', () => paint(prefs))
   return toRefs(prefs)
 })
