@@ -102,7 +102,9 @@ def poisoned(web) -> dict[str, str]:
 
 
 def test_messages_and_tool_results(web, poisoned: dict[str, str], open_page: Opener) -> None:
-    page = open_page(web.server, f"/p/{poisoned['project']}/c/{poisoned['conversation']}")
+    # The address follows where the conversation lives.
+    page = open_page(web.server, f"/c/{poisoned['conversation']}?x=1")
+    expect(page).to_have_url(f"{web.server.url}/p/{poisoned['project']}/c/{poisoned['conversation']}?x=1")
     answer = log(page).get_by_role("article", name="Answer")
     expect(answer).to_contain_text("evil.example")
     answer.locator(".fold, .reasoning .head").evaluate_all(CLICK)
