@@ -252,3 +252,12 @@ def test_everything_can_be_taken_along_from_the_settings(web, open_page: Opener)
     whole = json.loads(Path(data.value.path()).read_text(encoding="utf-8"))
     assert whole["format"] == "nanoclaw.conversations"
     assert "Part of everything" in [one["title"] for one in whole["conversations"]]
+
+    # A session of its own, as the other tests share theirs.
+    page.goto(web.server.login_link())
+    page.goto(f"{web.server.url}/settings")
+    open_page.tolerate("401")
+    page.get_by_role("button", name="Sign out").click()
+    expect(page).to_have_url(f"{web.server.url}/login")
+    page.goto(f"{web.server.url}/settings")
+    expect(page).to_have_url(f"{web.server.url}/login?next=/settings")

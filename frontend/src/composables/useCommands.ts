@@ -11,6 +11,7 @@ import { IconChat, IconExternal, IconFolder, IconPlay, IconSearch } from '@/ui/i
 import { useConversationList } from './useConversations'
 import { useOrganiseCommands } from './useOrganiseCommands'
 import { useProjects } from './useProjects'
+import { useSignOut } from './useSignOut'
 import { hasShortcut, runShortcut } from './useShortcuts'
 
 export interface Command {
@@ -60,7 +61,9 @@ export function useCommands(text: Ref<string>, close: () => void) {
       },
     })),
   )
-  const actions = computed(() => [...keyActions.value, ...organise.actions.value])
+  const leave = useSignOut()
+  const signOut = computed<Command[]>(() => (leave.possible.value ? [{ id: 'signOut', label: t('shell.signOut'), icon: IconExternal, run: () => void leave.signOut() }] : []))
+  const actions = computed(() => [...keyActions.value, ...organise.actions.value, ...signOut.value])
   const pages = computed<Command[]>(() => [
     ...PAGES.filter((name) => router.hasRoute(name)).map((name) => ({ id: `page:${name}`, label: t(`shell.${name}`), icon: IconExternal, run: go({ name }) })),
     ...organise.places.value,
