@@ -1,29 +1,38 @@
-import { useQuery, useQueryClient } from '@tanstack/vue-query'
 import { computed, ref, type Ref } from 'vue'
-import { keys } from '@/api/keys'
-import { listTools } from '@/api/tools'
 import type { Conversation } from '@/api/types'
 import { useConversationActions } from './useConversations'
-
-export const useTools = () => useQuery({ queryKey: keys.tools, queryFn: listTools, select: (page) => page.items })
+import { useTools } from './useTools'
 
 /** Model, reasoning and tools of the next message: kept by the server with the conversation, so that every device has them. */
 export function useComposerOptions(conversation: Ref<Conversation | undefined>) {
-  const client = useQueryClient()
   const actions = useConversationActions()
   const tools = useTools()
   const draftModel = ref<string | null>(null)
   const draftThinking = ref<boolean | null>(null)
   const draftOff = ref<string[]>([])
+  // Shown at once, and sent one after the other: an earlier answer must not undo a later switch.
+  const wanted = ref<{ id: string; names: string[] } | null>(null)
+  let sending = false
+  async function storeOff(): Promise<void> {
+    if (sending) return
+    sending = true
+    for (let next = wanted.value; next; next = wanted.value) {
+      await actions.change(next.id, { tools_off: next.names }).catch(() => undefined)
+      if (wanted.value === next) wanted.value = null
+    }
+    sending = false
+  }
   const off = computed({
-    get: () => (conversation.value ? (conversation.value.tools_off ?? []) : draftOff.value),
+    get: () => {
+      const known = conversation.value
+      if (!known) return draftOff.value
+      return wanted.value?.id === known.id ? wanted.value.names : (known.tools_off ?? [])
+    },
     set: (names) => {
       draftOff.value = names
-      const known = conversation.value
-      if (!known) return
-      // Shown at once: the next switch builds on this one.
-      client.setQueryData(keys.conversation(known.id), { ...known, tools_off: names })
-      void actions.change(known.id, { tools_off: names })
+      if (!conversation.value) return
+      wanted.value = { id: conversation.value.id, names }
+      void storeOff()
     },
   })
 

@@ -8,7 +8,7 @@ import { nameOf } from '@/lib/paths'
 import { useToasts } from '@/stores/toasts'
 
 /** Putting deleted files back, one after the other; those that cannot come back are kept for another try. */
-export function useRestore(projectId: () => string) {
+export function useRestoreFiles(projectId: () => string) {
   const client = useQueryClient()
   const toasts = useToasts()
   const { t } = useI18n()
