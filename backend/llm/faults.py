@@ -19,6 +19,7 @@ from ..errors import (
     ModelRefusedRequest,
     ModelTransient,
 )
+from .arguments import mend_surrogates
 
 DETAIL_LIMIT_CHARS = 300
 _reader = strict_json.Reader()
@@ -65,6 +66,7 @@ _HINT = re.compile(
     r"(?:try again|retry|wait|reset)[^0-9.]{0,24}?(?:(\d+)\s*h\w*\s*)?(?:(\d+)\s*m(?:in\w*)?(?!s)\s*)?(?:(\d+(?:\.\d+)?)\s*(ms|milli\w*|s\b|sec\w*))",
     re.IGNORECASE,
 )
+_THREE_DIGITS = re.compile("[0-9]{3}")
 _HINT_ZH = re.compile(r"(\d+(?:\.\d+)?)\s*(毫秒|秒|分钟)后")
 
 
@@ -171,7 +173,7 @@ def _location(error: dict[str, Any]) -> str:
 def _status_of(error: dict[str, Any]) -> int | None:
     for key in ("code", "status", "status_code"):
         value = error.get(key)
-        if isinstance(value, str) and value.isdigit():
+        if isinstance(value, str) and _THREE_DIGITS.fullmatch(value):
             value = int(value)
         if isinstance(value, int) and 400 <= value < 600:
             return value
@@ -179,7 +181,8 @@ def _status_of(error: dict[str, Any]) -> int | None:
 
 
 def _retry_info(error: dict[str, Any]) -> str:
-    for item in error.get("details") or ():
+    details = error.get("details")
+    for item in details if isinstance(details, list) else ():
         if isinstance(item, dict) and isinstance(item.get("retryDelay"), str):
             return f" Retry in {item['retryDelay']}."
     seconds = error.get("retry_after")
@@ -260,7 +263,8 @@ def _say(what: str, status: int | None, said: str) -> str:
 
 
 def tidy(text: str, secret: str = "") -> str:
-    """One line, no markup, no keys, not too long."""
+    """One line that can be stored, no markup, no keys, not too long."""
+    text = mend_surrogates(text).replace("\x00", " ")
     if secret and len(secret) > 3:
         text = text.replace(secret, "…")
     text = _SECRET.sub("…", re.sub(r"<[^>]{1,200}>", " ", text))

@@ -343,6 +343,23 @@ def test_a_count_that_cannot_be_is_not_taken(count: str) -> None:
     assert (reply.usage.prompt_tokens, reply.usage.completion_tokens) == (0, 3)
 
 
+@pytest.mark.parametrize(
+    "error",
+    [
+        {"message": "bad \ud800 half \x00"},
+        {"message": "bad", "code": "²"},
+        {"message": "bad", "code": "9" * 5000},
+        {"message": "bad", "details": 5},
+        {"message": "bad", "details": "text"},
+    ],
+)
+def test_a_complaint_in_odd_values_is_one_that_can_be_stored(error: dict[str, Any]) -> None:
+    with pytest.raises(ModelError, match="bad") as told_to:
+        read(event({"error": error}))
+    assert "\x00" not in str(told_to.value)
+    str(told_to.value).encode()
+
+
 # ---------------------------------------------------------------- framing
 PLAIN = said("Hello, ", "world 🌧")
 FRAMINGS: dict[str, bytes] = {
