@@ -5,10 +5,10 @@ from .base import Base
 from .chat import Conversation, ConversationTag, Message
 from .files import FileChange
 from .projects import Project
-from .runs import Run, RunEvent, Step, ToolCall
+from .runs import GOING_ON, Run, RunEvent, Step, ToolCall
 from .settings import ModelProvider, Setting, ToolSetting
 
 __all__ = [
-    "ApiToken", "Base", "Conversation", "ConversationTag", "FileChange", "LoginCode", "Message", "ModelProvider",
+    "GOING_ON", "ApiToken", "Base", "Conversation", "ConversationTag", "FileChange", "LoginCode", "Message", "ModelProvider",
     "Project", "Run", "RunEvent", "Setting", "Step", "ToolCall", "ToolSetting", "User",
 ]  # fmt: skip

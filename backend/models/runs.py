@@ -8,6 +8,9 @@ from sqlalchemy.orm import Mapped, mapped_column
 
 from .base import Base, Identified
 
+# The states of a run that has not ended.
+GOING_ON = ("queued", "running", "waiting_approval")
+
 
 class Run(Identified, Base):
     """One agent run. Writes of its worker are conditional on `lease_epoch`.

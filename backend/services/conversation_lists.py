@@ -11,10 +11,10 @@ from sqlalchemy.orm import Session, aliased
 from ..agent.types import JsonObject
 from ..ids import utc_now
 from ..models import Conversation, ConversationTag, Message, Project
+from ..stores import retention
 from . import tags
 from .conversations import active_runs, summary_json
 from .paging import Page, decode_cursor, encode_cursor, list_json, newest_first
-from .projects import RESTORE_DAYS
 from .runtime import Runtime
 from .search import has_all
 
@@ -96,7 +96,9 @@ def _which(user_id: str, wanted: Filter) -> Select[Conversation]:
 
 def _deleted() -> ColumnElement[bool]:
     # Not null is said too, since that is what the index is made for.
-    return Conversation.deleted_at.is_not(None) & (Conversation.deleted_at > utc_now() - timedelta(days=RESTORE_DAYS))
+    return Conversation.deleted_at.is_not(None) & (
+        Conversation.deleted_at > utc_now() - timedelta(days=retention.DELETED_KEPT_DAYS)
+    )
 
 
 def _in_project(user_id: str, project_id: str | None) -> ColumnElement[bool]:

@@ -8,12 +8,11 @@ from sqlalchemy.orm import Session
 from ..agent.types import JsonObject
 from ..errors import Conflict, InvalidInput, NotFound
 from ..ids import iso, utc_now
-from ..models import Conversation, Message, Run
+from ..models import GOING_ON, Conversation, Message, Run
 from ..stores import retention, search_index
 from . import tags
 from .projects import get_project, stands
 from .runtime import Runtime
-from .serializers import ACTIVE
 
 CHANGEABLE = ("title", "model", "system_prompt", "temperature", "max_tokens", "thinking", "tools_off")
 # Where a conversation is kept says nothing of when it was used last.
@@ -57,7 +56,7 @@ def active_runs(session: Session, conversation_ids: Sequence[str]) -> dict[str, 
     """The run that goes on in each of these conversations, where there is one."""
     query = (
         select(Run.conversation_id, Run.id)
-        .where(Run.conversation_id.in_(conversation_ids), Run.kind == "chat", Run.status.in_(ACTIVE))
+        .where(Run.conversation_id.in_(conversation_ids), Run.kind == "chat", Run.status.in_(GOING_ON))
         .order_by(Run.created_at)
     )
     return {row.conversation_id: row.id for row in session.execute(query) if row.conversation_id}

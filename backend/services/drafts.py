@@ -21,11 +21,10 @@ from ..stores import retention, search_index
 from ..stores.gentle import Gentle
 from . import tags
 from .conversations import index_title
-from .projects import RESTORE_DAYS
 from .runtime import Runtime
 from .serializers import COPY
 
-OUT_OF_SIGHT = timedelta(days=RESTORE_DAYS, minutes=1)
+OUT_OF_SIGHT = timedelta(days=retention.DELETED_KEPT_DAYS, minutes=1)
 PART_MESSAGES = 50
 PART_CHARS = 100_000
 

@@ -10,14 +10,13 @@ from sqlalchemy.orm import Session
 from ..agent.types import JsonObject
 from ..errors import Conflict, NotFound
 from ..ids import new_id, utc_now
-from ..models import Base, Conversation, Message, Run, Step, ToolCall
+from ..models import GOING_ON, Base, Conversation, Message, Run, Step, ToolCall
 from . import tags
 from .conversations import get_conversation, show_conversation
 from .drafts import PART_CHARS, PART_MESSAGES, Draft, Rows, building, copied_run
 from .language import language_of
 from .messages import named_calls
 from .runtime import Runtime
-from .serializers import ACTIVE
 
 ENDINGS = {"en": " (fork)", "zh-CN": "（分支）"}
 TITLE_CHARS = 300
@@ -102,7 +101,7 @@ class _Copier:
     def _run(self, run: Run) -> JsonObject:
         values = {name: getattr(run, name) for name in OF_RUN}
         values["message_id"] = self.messages.get(run.message_id or "")
-        status = "completed" if run.status in ACTIVE else run.status
+        status = "completed" if run.status in GOING_ON else run.status
         ended = run.finished_at or utc_now()
         return copied_run(
             self.draft, run.created_at, **values, id=self.runs[run.id], status=status, finished_at=ended,

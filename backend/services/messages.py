@@ -9,12 +9,12 @@ from sqlalchemy.orm import Session
 
 from ..agent.types import JsonObject
 from ..errors import Conflict, NotFound
-from ..models import Conversation, Message, Run, ToolCall
+from ..models import GOING_ON, Conversation, Message, Run, ToolCall
 from ..stores import search_index
 from .conversations import get_conversation
 from .paging import Page, decode_cursor, encode_cursor
 from .runtime import Runtime
-from .serializers import ACTIVE, message_json
+from .serializers import message_json
 
 OLDER, NEWER = "older", "newer"
 WHOLE_PATH = 10_000_000
@@ -252,7 +252,7 @@ def get_message(session: Session, user_id: str, message_id: str) -> tuple[Messag
 def _waiting(session: Session, user_id: str, message_id: str) -> Message:
     message, _ = get_message(session, user_id, message_id)
     run = session.get(Run, message.run_id) if message.run_id else None
-    taken = run is not None and run.status in ACTIVE  # between its steps a run is just adding it
+    taken = run is not None and run.status in GOING_ON  # between its steps a run is just adding it
     if message.state != "queued" or taken:
         raise Conflict("Only a message that still waits for its run can be changed.")
     return message

@@ -7,11 +7,10 @@ from sqlalchemy import func, select
 
 from .. import sandbox
 from ..meters import SECONDS
-from ..models import Run
+from ..models import GOING_ON, Run
 from ..stores.retention import used_bytes
 from ..tools.pool import shared_pool
 from .runtime import Runtime
-from .serializers import ACTIVE
 
 CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 # Of the meters, by name: what each counts.
@@ -70,7 +69,7 @@ def _gauges(runtime: Runtime) -> dict[str, tuple[str, list[Sample]]]:
 
 def _runs(runtime: Runtime) -> list[Sample]:
     """Those that have ended are counted as they end: to count their rows anew would cost more with every run."""
-    active = Run.status.in_(ACTIVE)
+    active = Run.status.in_(GOING_ON)
     query = select(Run.kind, Run.status, func.count()).where(active).group_by(Run.kind, Run.status)
     with runtime.db.read() as session:
         return [({"kind": kind, "status": status}, count) for kind, status, count in session.execute(query)]

@@ -11,14 +11,12 @@ from sqlalchemy.orm import InstrumentedAttribute, Session
 from ..agent.types import JsonObject
 from ..errors import Conflict, Forbidden, InvalidInput, NotFound
 from ..ids import iso, utc_now
-from ..models import Project, Run
+from ..models import GOING_ON, Project, Run
 from ..stores import retention, search_index
 from . import limits
 from .paging import Page, encode_cursor, list_json, newest_first
 from .runtime import Runtime
-from .serializers import ACTIVE
 
-RESTORE_DAYS = 30
 # What the kernel shows as files, this process's own secrets among them.
 KERNEL_FOLDERS = tuple(Path(name) for name in ("/proc", "/sys", "/dev"))
 CHANGEABLE = ("name", "description", "instructions", "default_model", "allowed_tools", "limits", "retention_days")
@@ -64,7 +62,7 @@ def list_projects(
     time: InstrumentedAttribute[Any] = Project.updated_at
     if deleted:
         time = Project.deleted_at
-        query = query.where(time > utc_now() - timedelta(days=RESTORE_DAYS))
+        query = query.where(time > utc_now() - timedelta(days=retention.DELETED_KEPT_DAYS))
     else:
         query = query.where(Project.deleted_at.is_(None))
         query = query if archived is None else query.where(Project.archived == archived)
@@ -85,7 +83,7 @@ def stands(deleted_at: datetime | None, deleted: bool) -> bool:
     """Whether a thing is there; with `deleted`, whether it was deleted and can still be restored."""
     if not deleted:
         return deleted_at is None
-    return deleted_at is not None and deleted_at > utc_now() - timedelta(days=RESTORE_DAYS)
+    return deleted_at is not None and deleted_at > utc_now() - timedelta(days=retention.DELETED_KEPT_DAYS)
 
 
 def show_project(runtime: Runtime, user_id: str, project_id: str) -> JsonObject:
@@ -134,7 +132,7 @@ def delete_project(runtime: Runtime, user_id: str, project_id: str) -> None:
         project = get_project(session, user_id, project_id)
         project.deleted_at = utc_now()
         search_index.remove(session.connection(), "project", project_id)
-        active = session.scalars(select(Run.id).where(Run.project_id == project_id, Run.status.in_(ACTIVE))).all()
+        active = session.scalars(select(Run.id).where(Run.project_id == project_id, Run.status.in_(GOING_ON))).all()
     for run_id in active:
         runtime.queue.cancel(run_id)
     runtime.tabs.publish(user_id, "project", project_id)
@@ -147,7 +145,7 @@ def delete_for_good(runtime: Runtime, user_id: str, project_id: str) -> None:
     """
     with runtime.db.write() as session:
         project = get_project(session, user_id, project_id, deleted=True)
-        if session.scalar(select(Run.id).where(Run.project_id == project_id, Run.status.in_(ACTIVE)).limit(1)):
+        if session.scalar(select(Run.id).where(Run.project_id == project_id, Run.status.in_(GOING_ON)).limit(1)):
             raise Conflict("A run of this project is just being stopped; try again in a moment.")
         project.deleted_at = retention.out_of_reach()
     runtime.tabs.publish(user_id, "project", project_id)

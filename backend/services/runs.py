@@ -12,13 +12,13 @@ from sqlalchemy.orm import Session
 from ..agent.types import JsonObject
 from ..channels.log import RunFeed
 from ..errors import Conflict, NotFound
-from ..models import Conversation, Project, Run, Step, ToolCall
+from ..models import GOING_ON, Conversation, Project, Run, Step, ToolCall
 from . import limits
 from .paging import Page, decode_cursor, encode_cursor, list_json, newest_first
 from .projects import check_tools, get_project
 from .run_calls import counts, injected
 from .runtime import Runtime
-from .serializers import ACTIVE, COPY, run_json, run_summary_json, step_json
+from .serializers import COPY, run_json, run_summary_json, step_json
 
 NO_SUCH_RUN = "There is no such run."
 _RUNS = Run.__table__.c
@@ -215,7 +215,7 @@ def watch(runtime: Runtime, user_id: str, run_id: str, after: int) -> RunFeed | 
         run = connection.execute(_WATCHED, {"run": run_id}).one_or_none()
     if run is None or run.owner_id != user_id:
         raise NotFound(NO_SUCH_RUN)
-    if run.status not in ACTIVE and run.last_seq <= after:
+    if run.status not in GOING_ON and run.last_seq <= after:
         return None
     return runtime.events.feed(run_id, after)
 
@@ -232,7 +232,7 @@ def cancel(runtime: Runtime, user_id: str, run_id: str) -> JsonObject:
     """Stop a run; idempotent. Answers the receipt `{stopped, finished, abandoned, usage}`. Raises NotFound."""
     with runtime.db.read() as session:
         run = get_run(session, user_id, run_id)
-        ended, by_hand = run.status not in ACTIVE, runtime.by_hand.get(run_id)
+        ended, by_hand = run.status not in GOING_ON, runtime.by_hand.get(run_id)
     if by_hand is not None:
         by_hand.set()
     receipt = runtime.queue.cancel(run_id)

@@ -6,7 +6,6 @@ from ..agent.types import JsonObject
 from ..ids import iso
 from ..models import Message, Run, Step, ToolCall
 
-ACTIVE = ("queued", "running", "waiting_approval")
 TITLE_CHARS = 120
 # The kind of a run that only holds calls made elsewhere: of a fork or an import. It counts nowhere.
 COPY = "copy"

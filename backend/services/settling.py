@@ -5,13 +5,13 @@ from sqlalchemy.orm import Session
 
 from ..agent.types import JsonObject
 from ..errors import Conflict, NotFound
-from ..models import Message, Run, ToolCall
+from ..models import GOING_ON, Message, Run, ToolCall
 from .chat import ChatService, NewMessage
 from .running import proving, resuming
 from .running.assembly import GO_ON
 from .runs import RunRequest, add_task_run, get_run, place_of, wanted_model
 from .runtime import Runtime
-from .serializers import ACTIVE, COPY, call_json, run_json
+from .serializers import COPY, call_json, run_json
 
 # How a run may have ended that can be continued: at a limit, stopped, or broken off.
 UNFINISHED = ("max_steps", "timeout", "cancelled", "failed")
@@ -29,7 +29,7 @@ def resolve_call(runtime: Runtime, user_id: str, run_id: str, call_id: str, outc
             raise NotFound("There is no such call in this run.")
         if row.status != "unknown":
             raise Conflict(f"The outcome of this call is known: {row.status}.")
-        if run.status in ACTIVE:
+        if run.status in GOING_ON:
             raise Conflict("The run goes on; settle the call when it has ended.")
         _settle(row, outcome)
         answer = call_json(row)
@@ -64,7 +64,7 @@ def continue_run(runtime: Runtime, user_id: str, run_id: str, limits: JsonObject
 
 
 def _check_unfinished(run: Run) -> None:
-    if run.status in ACTIVE:
+    if run.status in GOING_ON:
         raise Conflict("The run goes on.")
     if run.status not in UNFINISHED:
         raise Conflict("The run is completed; send a message instead.")

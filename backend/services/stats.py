@@ -10,10 +10,10 @@ from sqlalchemy.orm import Session
 
 from ..agent.types import JsonObject
 from ..ids import utc_now
-from ..models import Run
+from ..models import GOING_ON, Run
 from . import tool_stats
 from .runtime import Runtime
-from .serializers import ACTIVE, COPY
+from .serializers import COPY
 
 Period = Literal["daily", "weekly", "monthly"]
 DAYS_SHOWN: dict[Period, int] = {"daily": 30, "weekly": 12 * 7, "monthly": 365}
@@ -80,7 +80,7 @@ def runs(runtime: Runtime, user_id: str, period: Period) -> JsonObject:
 
 
 def _outcomes(session: Session, *mine: ColumnElement[bool]) -> JsonObject:
-    ended = func.sum(case((Run.status.not_in(ACTIVE), 1), else_=0))
+    ended = func.sum(case((Run.status.not_in(GOING_ON), 1), else_=0))
     completed = func.sum(case((Run.status == "completed", 1), else_=0))
     row = session.execute(select(func.count(), ended, completed).where(*mine)).one()
     return {"runs": row[0], "ended": row[1] or 0, "completed": row[2] or 0}

@@ -10,7 +10,7 @@ from sqlalchemy.orm import Session
 from ..agent.types import JsonObject
 from ..errors import Conflict, FileMissing, FileProblem, FileTaken, NotFound, WorkspaceViolation
 from ..ids import utc_now
-from ..models import FileChange, Run, ToolCall
+from ..models import GOING_ON, FileChange, Run, ToolCall
 from ..workspace import Change, Workspace, delete, restore
 from ..workspace.files import Before
 from ..workspace.history import diff
@@ -22,7 +22,6 @@ from .changes import change_of
 from .files import open_workspace, tell_change
 from .runs import get_run
 from .runtime import Runtime
-from .serializers import ACTIVE
 
 CONTENT_ACTIONS = ("write", "append", "delete")
 
@@ -70,7 +69,7 @@ def undo(runtime: Runtime, user_id: str, run_id: str, wanted: Wanted) -> JsonObj
     """
     with runtime.db.read() as session:
         run = get_run(session, user_id, run_id)
-        if run.status in ACTIVE:
+        if run.status in GOING_ON:
             raise Conflict("The run goes on; stop it, or wait for its end.")
         if run.project_id is None:
             raise NotFound("This run had no project, so it changed no files.")

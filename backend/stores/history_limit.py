@@ -3,10 +3,9 @@
 from sqlalchemy import delete, func, select
 
 from ..extensions import Database
-from ..models import FileChange, Run
+from ..models import GOING_ON, FileChange, Run
 
 ROWS_A_ROUND = 500
-GOING_ON = ("queued", "running")
 
 
 def projects_over(database: Database, limit_bytes: int) -> list[str]:

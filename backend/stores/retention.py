@@ -8,13 +8,12 @@ from sqlalchemy.orm import Session, aliased
 
 from ..extensions import Database
 from ..ids import utc_now
-from ..models import Base, Conversation, FileChange, Message, Project, Run, RunEvent
+from ..models import GOING_ON, Base, Conversation, FileChange, Message, Project, Run, RunEvent
 from . import search_index
 from .gentle import Gentle
 
 RUNS_A_ROUND = 100
 DELETED_KEPT_DAYS = 30
-GOING_ON = ("queued", "running", "waiting_approval")
 INDEXED_ROWS = 10  # each costs the full-text index a thousand entries
 EVENTS, CHANGES = (Base.metadata.tables[name] for name in ("run_events", "file_changes"))
 

@@ -15,7 +15,7 @@ from ...cancel import CancelToken
 from ...channels.log import EventLog
 from ...errors import LeaseLost, NanoClawError
 from ...ids import utc_now
-from ...models import Conversation, Message, Project, Run
+from ...models import GOING_ON, Conversation, Message, Project, Run
 from ...stores.leases import MAX_DEATHS, Lease
 from ...stores.sql import RunPlace, SqlRunStore
 from ...stores.writer import RunWriter
@@ -95,7 +95,7 @@ def start_waiting(runtime: Runtime, conversation_id: str | None) -> str | None:
     if conversation_id is None:
         return None
     with runtime.db.write() as session:
-        busy = select(Run.id).where(Run.conversation_id == conversation_id, Run.status.in_(("queued", "running")))
+        busy = select(Run.id).where(Run.conversation_id == conversation_id, Run.status.in_(GOING_ON))
         if session.scalar(busy.limit(1)):
             return None
         waiting = select(Message).where(Message.conversation_id == conversation_id, Message.state == "queued")
