@@ -1,14 +1,12 @@
 """Talking: a message is stored, and a run answers it, or it waits for the run that goes on."""
 
-import json
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from ..agent.types import JsonObject
-from ..errors import Conflict, InvalidInput, NotFound
+from ..errors import Conflict, InvalidInput
 from ..ids import utc_now
 from ..models import Conversation, Message, Run
 from ..stores import search_index
@@ -42,7 +40,7 @@ class NewMessage:
 
 
 class ChatService:
-    """Messages into runs, and the events of a run for those who want them in one call."""
+    """Messages into runs."""
 
     def __init__(self, runtime: Runtime) -> None:
         self._runtime = runtime
@@ -83,35 +81,6 @@ class ChatService:
             answer = {"message": load(session, conversation.id, [question.id])[0], "run": run_json(run)}
         self._announce(user_id, conversation.id, run)
         return answer
-
-    def stream_response(
-        self, conv: str | Conversation, tools_enabled: bool = True, project_id: str | None = None
-    ) -> Iterator[JsonObject]:
-        """Answer the conversation's last message: `{seq, type, data}` of every event of its run, until the end.
-
-        Attaches to the run that goes on, if there is one. A reader that leaves does not stop the run.
-        """
-        conversation_id = conv if isinstance(conv, str) else conv.id
-        run_id = self._answering(conversation_id, None if tools_enabled else (), project_id)
-        for event in self._runtime.events.subscribe(run_id, 0):
-            if event is not None:
-                yield {"seq": event.seq, "type": event.type, "data": json.loads(event.data)}
-
-    def _answering(self, conversation_id: str, tools: tuple[str, ...] | None, project_id: str | None) -> str:
-        with self._runtime.db.write() as session:
-            conversation = session.get(Conversation, conversation_id)
-            if conversation is None or conversation.deleted_at:
-                raise NotFound("There is no such conversation.")
-            if going := active_runs(session, [conversation_id]).get(conversation_id):
-                return going
-            leaf = session.get(Message, conversation.active_leaf_id or "")
-            if leaf is None or leaf.role != "user":
-                raise Conflict("The conversation's last message is not a question.")
-            if project_id is not None:
-                conversation.project_id = project_id
-            run = add_chat_run(session, conversation, leaf.id, leaf.content, RunRequest(tools=tools))
-        self._announce(conversation.owner_id, conversation_id, run)
-        return run.id
 
     def _announce(self, user_id: str, conversation_id: str, run: Run | None) -> None:
         if run is not None:

@@ -1,13 +1,12 @@
-"""Sending messages and answering them in one call, by the services alone."""
+"""Sending messages, by the services alone."""
 
 import threading
 
 import pytest
 from sqlalchemy import func, select
 
-from backend.app import Instance
-from backend.errors import Conflict, InvalidInput, NotFound
-from backend.models import Conversation, Message, Run
+from backend.errors import InvalidInput
+from backend.models import Message, Run
 from backend.services.chat import ChatService, NewMessage
 from backend.services.conversations import create_conversation
 from backend.services.runs import RunRequest
@@ -17,41 +16,6 @@ from backend.services.runtime import Runtime
 @pytest.fixture
 def conversation(runtime: Runtime, owner: str) -> str:
     return str(create_conversation(runtime, owner, {})["id"])
-
-
-def test_a_response_is_streamed_to_its_end(instance: Instance, owner: str, conversation: str) -> None:
-    instance.start()
-    chat = ChatService(instance.runtime)
-    chat.send_message(owner, conversation, NewMessage("/get_weather city=Lisbon"))
-    events = list(chat.stream_response(conversation))
-    assert [event["seq"] for event in events] == list(range(1, len(events) + 1))
-    assert events[-1]["type"] == "run.finished"
-    assert events[-1]["data"]["status"] == "completed"
-    with pytest.raises(Conflict):
-        next(chat.stream_response(conversation))
-
-
-def test_a_response_is_asked_for_by_the_conversation_itself(instance: Instance, owner: str, conversation: str) -> None:
-    runtime = instance.runtime
-    sent = ChatService(runtime).send_message(owner, conversation, NewMessage("Hello"))
-    runtime.queue.cancel(sent["run"]["id"])
-    instance.start()
-    with runtime.db.read() as session:
-        row = session.get_one(Conversation, conversation)
-    with runtime.db.write() as session:
-        session.get_one(Conversation, conversation).active_leaf_id = sent["message"]["id"]
-    events = list(ChatService(runtime).stream_response(row, tools_enabled=False))
-    assert events[-1]["data"]["status"] == "completed"
-    with runtime.db.read() as session:
-        runs = session.scalars(select(Run).order_by(Run.created_at)).all()
-    assert [run.options["tools"] for run in runs] == [None, []]
-
-
-def test_a_conversation_without_a_question_has_no_response(runtime: Runtime, conversation: str) -> None:
-    with pytest.raises(Conflict):
-        next(ChatService(runtime).stream_response(conversation))
-    with pytest.raises(NotFound):
-        next(ChatService(runtime).stream_response("no-conversation"))
 
 
 def test_messages_sent_at_once_make_one_run_and_lose_nothing(runtime: Runtime, owner: str, conversation: str) -> None:

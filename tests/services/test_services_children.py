@@ -39,9 +39,9 @@ def command(instance: Instance, asked: str | None = None, **place: str) -> set[s
     owner = ensure_owner(instance.runtime.db)
     conversation = str(create_conversation(instance.runtime, owner, dict(place))["id"])
     chat = ChatService(instance.runtime)
-    chat.send_message(owner, conversation, NewMessage(COMMAND, request=RunRequest(model=asked)))
-    events = list(chat.stream_response(conversation))
-    assert events[-1]["data"]["status"] == "completed"
+    sent = chat.send_message(owner, conversation, NewMessage(COMMAND, request=RunRequest(model=asked)))
+    *_, last = filter(None, instance.events.subscribe(sent["run"]["id"]))
+    assert json.loads(last.data)["status"] == "completed"
     return children(instance)
 
 
