@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import PurePosixPath
+from typing import NamedTuple
 
 from sqlalchemy import and_, or_, select, update
 from sqlalchemy.orm import Session
@@ -34,6 +35,13 @@ class Wanted:
     paths: tuple[str, ...] | None = None
 
 
+class _Why(NamedTuple):
+    """Why a path is left alone: a code for programs that have their own words, and a sentence."""
+
+    code: str
+    reason: str
+
+
 @dataclass(slots=True)
 class _File:
     """One path while its changes are taken back, the newest first; nothing is written before all are."""
@@ -43,7 +51,7 @@ class _File:
     content: bytes | None = None
     merged: bool = False
     undone: list[Change] = field(default_factory=list)
-    conflict: str | None = None
+    conflict: _Why | None = None
 
 
 def list_diffs(runtime: Runtime, user_id: str, run_id: str) -> JsonObject:
@@ -62,7 +70,7 @@ def list_diffs(runtime: Runtime, user_id: str, run_id: str) -> JsonObject:
 
 
 def undo(runtime: Runtime, user_id: str, run_id: str, wanted: Wanted) -> JsonObject:
-    """Take the changes back, newest first: `{undone, conflicts}`; each `{path, how|reason, change_ids}`.
+    """Take the changes back, newest first: `{undone, conflicts}`; each `{path, how, change_ids}`, or with `code` and `reason`.
 
     A file that was edited since keeps those edits if they lie in other lines; else it is a conflict and is left
     alone. What is put back is itself a change, so it can be undone. Raises NotFound, Conflict during the run.
@@ -110,7 +118,7 @@ class _Undo:
                 try:
                     self._write_one(path, file)
                 except (FileProblem, WorkspaceViolation) as problem:
-                    file.conflict = problem.message
+                    file.conflict = _Why(problem.code, problem.message)
             if file.conflict is not None:
                 self._conflict(path, file.conflict, file.undone)
         self._files = {}
@@ -129,7 +137,7 @@ class _Undo:
             return
         merged = self._merged(change, file)
         if merged is None:
-            file.conflict = "It was changed since, in the same place."
+            file.conflict = _Why("changed_since", "It was changed since, in the same place.")
         else:
             file.digest, file.content, file.merged = "", merged, True
 
@@ -189,7 +197,7 @@ class _Undo:
             if change.action != "mkdir":
                 restore(self._workspace, change)
         except (FileProblem, WorkspaceViolation) as problem:
-            self._conflict(change.path, problem.message, [change])
+            self._conflict(change.path, _Why(problem.code, problem.message), [change])
             return
         how = {"mkdir": "removed", "move": "moved back"}.get(change.action, "created")
         self._done(change.path, how, [change])
@@ -209,8 +217,9 @@ class _Undo:
         self.done_ids += ids
         self.undone.append({"path": path, "how": how, "change_ids": ids})
 
-    def _conflict(self, path: str, reason: str, changes: Iterable[Change]) -> None:
-        self.conflicts.append({"path": path, "reason": reason, "change_ids": [change.id for change in changes]})
+    def _conflict(self, path: str, why: _Why, changes: Iterable[Change]) -> None:
+        ids = [change.id for change in changes]
+        self.conflicts.append({"path": path, "code": why.code, "reason": why.reason, "change_ids": ids})
 
 
 # ---------------------------------------------------------------- which changes

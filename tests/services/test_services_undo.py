@@ -94,7 +94,7 @@ def test_a_later_edit_of_the_same_lines_is_a_conflict_and_is_left_alone(
     files("c0").write("b.md", b"run\n")
     mine.write("a.md", b"person\n")
     answer = undo.undo(instance.runtime, owner, RUN, Wanted())
-    assert [item["path"] for item in answer["conflicts"]] == ["a.md"]
+    assert [(item["path"], item["code"]) for item in answer["conflicts"]] == [("a.md", "changed_since")]
     assert [item["path"] for item in answer["undone"]] == ["b.md"]
     assert (read(mine, "a.md"), read(mine, "b.md")) == ("person\n", "two\n")
 
@@ -103,7 +103,7 @@ def test_a_folder_that_holds_something_of_a_person_stays(instance: Instance, own
     files("c0").mkdir("folder")
     files().write("folder/mine.md", b"mine\n")
     answer = undo.undo(instance.runtime, owner, RUN, Wanted())
-    assert [item["path"] for item in answer["conflicts"]] == ["folder"]
+    assert [(item["path"], item["code"]) for item in answer["conflicts"]] == [("folder", "file_conflict")]
     assert read(files(), "folder/mine.md") == "mine\n"
 
 

@@ -138,6 +138,7 @@ class UndoConflict(Answer):
     """A path that was left alone, and why."""
 
     path: str
+    code: str
     reason: str
     change_ids: list[str]
 

@@ -224,7 +224,7 @@ export interface RunDiff {
 }
 export interface Undone {
   undone: { path: string; how: 'restored' | 'merged' | 'removed' | 'created' | 'moved back'; change_ids: string[] }[]
-  conflicts: { path: string; reason: string; change_ids: string[] }[]
+  conflicts: { path: string; code: string; reason: string; change_ids: string[] }[]
 }
 
 export interface FileEntry {
