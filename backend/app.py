@@ -160,6 +160,9 @@ class _NotWired:
     def cancel(self, run_id: str) -> dict[str, Any]:
         raise RuntimeError("the queue is not wired yet")
 
+    def look_again(self) -> None:
+        raise RuntimeError("the queue is not wired yet")
+
 
 def _load_models(runtime: Runtime) -> None:
     runtime.catalogue.reload(providers.configs(runtime))

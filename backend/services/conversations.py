@@ -151,6 +151,7 @@ def restore_conversation(runtime: Runtime, user_id: str, conversation_id: str) -
         row = get_conversation(session, user_id, conversation_id, deleted=True)
         row.deleted_at = None
         answer = _shown(session, row)
+    runtime.queue.look_again()  # for messages that wait in it
     runtime.tabs.publish(user_id, "conversation", conversation_id)
     return answer
 

@@ -158,6 +158,7 @@ def restore_project(runtime: Runtime, user_id: str, project_id: str) -> JsonObje
         project.deleted_at = None
         _index(session, project)
         answer = project_json(project)
+    runtime.queue.look_again()  # for messages that wait in it
     runtime.tabs.publish(user_id, "project", project_id)
     return answer
 

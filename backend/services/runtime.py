@@ -28,6 +28,9 @@ class RunQueue(Protocol):
     def cancel(self, run_id: str) -> JsonObject:
         """Stop a run; idempotent. Answers `{stopped, finished, abandoned, usage}`."""
 
+    def look_again(self) -> None:
+        """Soon start what waits although no run is under way: what hid it is gone."""
+
 
 @dataclass(slots=True)
 class Runtime:

@@ -50,6 +50,9 @@ class OneRun:
         self.cancelled.set()
         return {}
 
+    def look_again(self) -> None:
+        """Messages are not this terminal's."""
+
     def over(self) -> bool:
         """Whether nothing more is done here."""
         return self.thread is None or not self.thread.is_alive()

@@ -94,6 +94,10 @@ class LocalQueue:
             self._claim_and_execute(run_id, mine)
         return receipts.receipt(runtime, run_id, before)
 
+    def look_again(self) -> None:
+        """At the next heartbeat, start runs for messages that wait although no run is under way."""
+        self._cut_off = True
+
     def depth(self) -> dict[str, int]:
         """How many runs wait and how many run here."""
         with self._lock:
@@ -197,7 +201,7 @@ class LocalQueue:
             self._put(run_id, user_id)
 
     def _start_what_waits(self) -> None:
-        """A run whose end could not be stored at once started no run for the messages that wait for it."""
+        """A run whose end could not be stored, or was hidden, started no run for the messages that wait for it."""
         if self._cut_off:
             self._cut_off = bool(self._execution.writer.fallback)
             for run_id in recover_waiting(self._execution.runtime):

@@ -238,9 +238,12 @@ def test_messages_that_a_run_has_taken_stay_as_they_are(make_instance: Make) -> 
     assert store.waiting_messages(3) == []
 
 
-def test_nothing_begins_in_a_deleted_project(make_instance: Make, model: ModelServer) -> None:
+def test_nothing_begins_in_a_deleted_project_until_it_is_restored(
+    make_instance: Make, model: ModelServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("backend.workers.local.HEARTBEAT_SECONDS", 0.05)
     turn = Turn(text="never", gate=threading.Event())
-    model.script("m", [turn])
+    model.script("m", [turn, Turn(text="answered")])
     instance = make_instance()
     instance.start()
     runtime = instance.runtime
@@ -266,5 +269,19 @@ def test_nothing_begins_in_a_deleted_project(make_instance: Make, model: ModelSe
         session.get_one(Run, task).status = "failed"
     with pytest.raises(Conflict):
         continue_run(runtime, owner, task, None)
-    restore_project(runtime, owner, project)
-    assert len(recover_waiting(runtime)) == 1
+    again = make_instance()
+    again.start()
+    restore_project(again.runtime, owner, project)
+    assert _answer(again, conversation) == "answered"
+
+
+def _answer(instance: Instance, conversation: str) -> str:
+    """What is said at last in a conversation where a run begins by itself."""
+    pause, newest = threading.Event(), select(Run.id).where(Run.conversation_id == conversation)
+    for _ in range(3000):
+        with instance.runtime.db.read() as session:
+            ids = session.scalars(newest.order_by(Run.created_at)).all()
+        if len(ids) > 1:
+            return finished(instance, ids[-1]).output or ""
+        pause.wait(0.01)
+    raise AssertionError("nothing has begun")
