@@ -5,7 +5,7 @@ import time
 from collections.abc import Callable
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Page, Route, expect
 from support.browser import Opener
 from support.model_server import Call, Turn
 from test_web_conversation import composer, idle, log, say
@@ -142,3 +142,30 @@ def test_a_call_that_the_server_died_in_is_settled_by_the_reader(
     expect(log(page)).to_contain_text("It was.")
     told = [m["content"] for m in web.model.requests()[-1].messages if m["role"] == "tool"]
     assert "The user has checked: this was done." in told[0]
+
+
+def test_a_first_message_that_is_cut_off_waits_and_takes_what_is_typed_along(web, open_page: Opener) -> None:
+    open_page.tolerate(*NETWORK)
+    web.answers["Begin."] = [Turn(text="Begun.")]
+    page = open_page(web.server, "/c/new")
+    page.route("**/messages", lambda route: route.abort())
+    say(page, "Begin.")
+    expect(page.get_by_text("Not sent.")).to_be_visible()
+    page.reload()
+    expect(page.get_by_text("Not sent.")).to_be_visible()
+    page.get_by_role("link", name="Home").first.click()
+    expect(page.get_by_role("heading", name="What shall we work on?")).to_be_visible()
+    page.go_back()
+    expect(page.get_by_text("Not sent.")).to_be_visible()
+    page.unroute("**/messages")
+    held: list[Route] = []
+    page.route("**/messages", lambda route: held.append(route) if route.request.method == "POST" else route.continue_())
+    with page.expect_request("**/messages"):
+        page.get_by_role("button", name="Retry").click()
+    composer(page).fill("and more")
+    for route in held:
+        route.continue_()
+    page.wait_for_url(lambda url: "/c/" in url and not url.endswith("/new"))
+    expect(log(page)).to_contain_text("Begun.")
+    expect(composer(page)).to_have_value("and more")
+    assert [message["content"] for message in web.messages(page.url.split("/c/")[1])] == ["Begin.", "Begun."]
