@@ -121,7 +121,12 @@ def opened(page: Page, name: str, number: int = 0) -> Locator:
 
 def test_each_tool_shows_its_result_as_it_is_best_read(web, worked: tuple[str, str], open_page: Opener) -> None:
     page = in_project(open_page(web.server), web, *worked)
-    log(page).get_by_role("button", name="14 tool calls").click()
+    fold = log(page).get_by_role("button", name="14 tool calls")
+    fold.click()
+    expect(log(page).get_by_role("group", name="Helpers", exact=True)).to_be_attached()
+    # What was unfolded at the end of the page stays where it was pressed.
+    expect(fold).to_be_in_viewport()
+    expect(page.get_by_role("button", name="Jump to latest")).to_be_visible()
     for (name, number), parts in SHOWN.items():
         card = opened(page, name, number)
         for part in parts:
@@ -138,7 +143,7 @@ def test_a_link_opens_one_call(web, worked: tuple[str, str], open_page: Opener) 
     page = in_project(open_page(web.server, permissions=["clipboard-read", "clipboard-write"]), web, *worked)
     log(page).get_by_role("button", name="14 tool calls").click()
     opened(page, "Calculator").get_by_role("button", name="Copy link").click()
-    expect(page.get_by_text("Copied")).to_be_visible()
+    expect(page.get_by_text("Copied", exact=True)).to_be_visible()
     page.goto(page.evaluate("navigator.clipboard.readText()"))
     card = log(page).get_by_role("group", name="Calculator", exact=True)
     expect(card.get_by_role("tabpanel")).to_contain_text("(2 + 3) * 4 = 20")

@@ -3,14 +3,17 @@ import { nextTick, onBeforeUnmount, onMounted, ref, type Ref } from 'vue'
 const NEAR_END_PX = 80
 const HOLD_ENDS = ['pointerup', 'pointercancel'] as const
 const UP_KEYS = new Set(['ArrowUp', 'PageUp', 'Home'])
+const DOWN_KEYS = new Set(['ArrowDown', 'PageDown', 'End', ' '])
 
 /** Keeps the end in sight while the reader is there; any move upwards stops that at once. `atEnd`: the list holds the newest. */
 export function useFollowScroll(scroller: Ref<HTMLElement | null>, atEnd: Ref<boolean>) {
   const following = ref(true)
+  /** There is something further down than what is in sight. */
+  const away = ref(false)
   let observer: ResizeObserver | undefined
   let touchY = 0
-  /** The next scroll event tells of our own move, and comes a frame later: who left the end meanwhile has left it. */
-  let own = false
+  /** The reader moves down. Scroll events alone do not tell: they come a frame late, and of the page's own moves too. */
+  let returning = false
 
   const distance = () => {
     const element = scroller.value
@@ -18,28 +21,36 @@ export function useFollowScroll(scroller: Ref<HTMLElement | null>, atEnd: Ref<bo
   }
   function toEnd(smooth = false): void {
     following.value = true
-    const before = scroller.value?.scrollTop
     scroller.value?.scrollTo({ top: scroller.value.scrollHeight, behavior: smooth && !matchMedia('(prefers-reduced-motion: reduce)').matches ? 'smooth' : 'instant' })
-    own = scroller.value?.scrollTop !== before
   }
-  const stick = () => following.value && distance() > 1 && toEnd()
+  function stick(): void {
+    if (following.value && distance() > 1) toEnd()
+    away.value = distance() > NEAR_END_PX
+  }
   const release = () => {
     following.value = false
+    returning = false
   }
-  const onWheel = (event: WheelEvent) => event.deltaY < 0 && distance() + Math.abs(event.deltaY) > 0 && release()
-  const onKey = (event: KeyboardEvent) => UP_KEYS.has(event.key) && !(event.target instanceof HTMLTextAreaElement) && release()
+  const moves = (down: boolean) => (down ? (returning = true) : release())
+  const onWheel = (event: WheelEvent) => event.deltaY && moves(event.deltaY > 0)
+  // What is unfolded grows under the hand of the reader, who wants to see its beginning.
+  const onClick = (event: MouseEvent) => (event.target as Element).closest('[aria-expanded]:not([aria-haspopup]), [role=tab], summary') && release()
+  const onKey = (event: KeyboardEvent) => !(event.target instanceof HTMLTextAreaElement) && (UP_KEYS.has(event.key) || DOWN_KEYS.has(event.key)) && moves(DOWN_KEYS.has(event.key))
   const onTouchStart = (event: TouchEvent) => (touchY = event.touches[0]?.clientY ?? 0)
-  const onTouchMove = (event: TouchEvent) => (event.touches[0]?.clientY ?? 0) > touchY + 4 && release()
+  function onTouchMove(event: TouchEvent): void {
+    const by = (event.touches[0]?.clientY ?? 0) - touchY
+    if (Math.abs(by) > 4) moves(by < 0)
+  }
   let lastTop = 0
   let held = false
   const onHold = (event: PointerEvent) => (held = event.type === 'pointerdown')
   function onScroll(): void {
     const { scrollTop = 0 } = scroller.value ?? {}
-    if (distance() <= NEAR_END_PX && scrollTop >= lastTop && atEnd.value && !own) following.value = true
+    if (distance() <= NEAR_END_PX && scrollTop >= lastTop && atEnd.value && (returning || held)) following.value = true
     // Upwards by the scrollbar. Without a pointer held down it is a row that was measured anew, not the reader.
     else if (held && distance() > NEAR_END_PX && scrollTop < lastTop - 2) release()
+    away.value = distance() > NEAR_END_PX
     lastTop = scrollTop
-    own = false
   }
   onMounted(async () => {
     await nextTick()
@@ -47,6 +58,7 @@ export function useFollowScroll(scroller: Ref<HTMLElement | null>, atEnd: Ref<bo
     if (!element) return
     element.addEventListener('wheel', onWheel, { passive: true })
     element.addEventListener('keydown', onKey)
+    element.addEventListener('click', onClick, { capture: true })
     element.addEventListener('touchstart', onTouchStart, { passive: true })
     element.addEventListener('touchmove', onTouchMove, { passive: true })
     element.addEventListener('scroll', onScroll, { passive: true })
@@ -61,5 +73,5 @@ export function useFollowScroll(scroller: Ref<HTMLElement | null>, atEnd: Ref<bo
     observer?.disconnect()
     for (const end of HOLD_ENDS) window.removeEventListener(end, onHold)
   })
-  return { following, toEnd, release, stick }
+  return { following, away, toEnd, release }
 }
