@@ -2,6 +2,7 @@ import { nextTick, onBeforeUnmount, onMounted, ref, type Ref } from 'vue'
 
 const NEAR_END_PX = 80
 const HOLD_ENDS = ['pointerup', 'pointercancel'] as const
+const INPUTS = ['wheel', 'keydown', 'pointerdown', 'touchstart'] as const
 const UP_KEYS = new Set(['ArrowUp', 'PageUp', 'Home'])
 const DOWN_KEYS = new Set(['ArrowDown', 'PageDown', 'End', ' '])
 
@@ -27,9 +28,24 @@ export function useFollowScroll(scroller: Ref<HTMLElement | null>, atEnd: Ref<bo
     if (following.value && distance() > 1) toEnd()
     away.value = distance() > NEAR_END_PX
   }
+  /** What the reader let stand still, and where it stood: the list takes the growth of a row that begins further up for a jump. */
+  let anchor: { row: Element; top: number } | null = null
+  const topOf = (row: Element) => row.getBoundingClientRect().top
+  const letGo = () => (anchor = null)
   const release = () => {
     following.value = false
     returning = false
+    letGo()
+  }
+  /** The reader wants the page to stand still. */
+  function stop(): void {
+    release()
+    const row = [...(scroller.value?.querySelectorAll('article') ?? [])].at(-1)
+    anchor = row ? { row, top: topOf(row) } : null
+  }
+  function standStill(): void {
+    const moved = anchor?.row.isConnected ? topOf(anchor.row) - anchor.top : 0
+    if (moved < -1) scroller.value?.scrollBy({ top: moved, behavior: 'instant' })
   }
   const moves = (down: boolean) => (down ? (returning = true) : release())
   const onWheel = (event: WheelEvent) => event.deltaY && moves(event.deltaY > 0)
@@ -45,6 +61,7 @@ export function useFollowScroll(scroller: Ref<HTMLElement | null>, atEnd: Ref<bo
   let held = false
   const onHold = (event: PointerEvent) => (held = event.type === 'pointerdown')
   function onScroll(): void {
+    standStill()
     const { scrollTop = 0 } = scroller.value ?? {}
     if (distance() <= NEAR_END_PX && scrollTop >= lastTop && atEnd.value && (returning || held)) following.value = true
     // Upwards by the scrollbar. Without a pointer held down it is a row that was measured anew, not the reader.
@@ -64,6 +81,8 @@ export function useFollowScroll(scroller: Ref<HTMLElement | null>, atEnd: Ref<bo
     element.addEventListener('scroll', onScroll, { passive: true })
     element.addEventListener('pointerdown', onHold)
     for (const end of HOLD_ENDS) window.addEventListener(end, onHold)
+    // Whatever is pressed or moved may lead elsewhere: seen before its own listeners, which may take hold again.
+    for (const input of INPUTS) window.addEventListener(input, letGo, { capture: true, passive: true })
     // Every growth, be it text, a picture or a measured row, moves the end.
     observer = new ResizeObserver(stick)
     observer.observe(element)
@@ -72,6 +91,7 @@ export function useFollowScroll(scroller: Ref<HTMLElement | null>, atEnd: Ref<bo
   onBeforeUnmount(() => {
     observer?.disconnect()
     for (const end of HOLD_ENDS) window.removeEventListener(end, onHold)
+    for (const input of INPUTS) window.removeEventListener(input, letGo, { capture: true })
   })
-  return { following, away, toEnd, release }
+  return { following, away, toEnd, release, stop }
 }
