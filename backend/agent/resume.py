@@ -31,8 +31,10 @@ def take_up(run: RunState) -> Step | None:
     if finished and not _calls_of(resume, finished[-1].index) and _answered(run):
         raise RunStopped(COMPLETED)
     under_way = _restore_batch(run, resume)
-    if under_way is None and run.spec.given_up and len(finished) < len(resume.steps):
-        run.open_step()  # it had begun, so it must be seen to end
+    end = run.spec.given_up or run.guard.check_before_step()
+    if under_way is None and len(finished) < len(resume.steps) and end is not None:
+        run.open_step()  # it had begun, so it must be seen to end, also when the run was cancelled meanwhile
+        raise RunStopped(end)
     _stop_if_given_up(run)
     if under_way is not None:
         run_open_calls(run, under_way)

@@ -327,6 +327,15 @@ def test_messages_that_were_injected_before_a_crash_keep_their_place(bench):
     assert bench.answers()[0].blocks == [{"type": "text", "text": "done"}]
 
 
+def test_a_step_that_was_under_way_is_seen_to_end_when_the_run_was_cancelled_meanwhile(bench):
+    bench.cancelled.set()
+    outcome = bench.run(resume=Resume((StepRecord("run", 0, model_calls=1),), ()))
+    assert outcome.status == "cancelled"
+    assert bench.model.requests == []
+    assert [e["step"] for e in bench.events("step.finished")] == [0]
+    assert bench.store.steps["run", 0].finished_at
+
+
 def test_a_run_whose_answer_was_written_but_not_its_end_only_ends(bench):
     done = StepRecord("run", 0, status="completed", text="The answer.", model_calls=1)
     outcome = bench.run(resume=Resume((done,), ()))
