@@ -110,7 +110,7 @@ def _status(sock: socket.socket) -> str:
 
 def test_half_a_head_holds_no_thread(server: Server) -> None:
     with ExitStack() as open_sockets:
-        half = [open_sockets.enter_context(_connect(server)) for _ in range(2 * THREADS)]
+        half = [open_sockets.enter_context(_connect(server)) for _ in range(THREADS + 5)]
         for sock in half:
             sock.sendall(b"GET /healthz HTTP/1.1\r\n")
         assert server.get("/healthz")["status"] == "ok"
