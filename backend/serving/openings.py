@@ -4,11 +4,12 @@ import re
 import select
 import socket
 
+from .connections import END_OF_HEAD
+
 # A page's request fits in here; what does not is served like any other request.
 HEAD_BYTES = 8192
 # The routes check the address for themselves: one that only looks like a stream's is answered in this line too.
 STREAM = re.compile(rb"GET /api/[^ ?]*events(\?[^ ]*)? HTTP/1\.[01]\r\n")
-END_OF_HEAD = b"\r\n\r\n"
 
 
 def opens_stream(head: bytes, sock: socket.socket) -> bool:

@@ -74,6 +74,10 @@ class _Viewer:
     ended: bool = False
     gone: bool = False
 
+    def framed(self, data: bytes) -> bytes:
+        """Bytes of the stream as they go out."""
+        return b"%x\r\n%b\r\n" % (len(data), data) if self.chunked else data
+
 
 class Streams:
     """The loop. `adopt` may be called from any thread; all else happens in the loop's own."""
@@ -99,10 +103,10 @@ class Streams:
         `chunked` as the head says; else the end of the connection is the end of the stream, as in HTTP/1.0.
         """
         sock.setblocking(False)
-        out = head + (_chunk(first) if chunked else first)
+        viewer = _Viewer(sock, live, b"", chunked)
+        viewer.out = head + viewer.framed(first)
         with suppress(OSError):  # full or left: the loop finds out again
-            out = out[sock.send(out) :]
-        viewer = _Viewer(sock, live, out, chunked)
+            viewer.out = viewer.out[sock.send(viewer.out) :]
         self._post(viewer, lambda: self._add(viewer))
 
     def close(self, timeout: float) -> None:
@@ -200,7 +204,7 @@ class Streams:
     def _put(self, viewer: _Viewer, data: bytes) -> bool:
         """Send a chunk, and the end if it is the last; whether there was anything to send."""
         if data:
-            viewer.out += _chunk(data) if viewer.chunked else data
+            viewer.out += viewer.framed(data)
         if viewer.live.ended:
             viewer.out += END if viewer.chunked else b""
             viewer.ended = True
@@ -290,7 +294,7 @@ class Streams:
         if not goes_on:
             self._drop(viewer)
         elif not (viewer.out or viewer.busy):
-            viewer.out = _chunk(HEARTBEAT) if viewer.chunked else HEARTBEAT
+            viewer.out = viewer.framed(HEARTBEAT)
             self._send(viewer)
 
     def _check(self, now: float) -> None:
@@ -304,7 +308,3 @@ class Streams:
         elif silent >= HEARTBEAT_SECONDS and not (viewer.asking or viewer.out or viewer.ended):
             viewer.asking = True
             self._readers.submit(self._ask, viewer)
-
-
-def _chunk(data: bytes) -> bytes:
-    return b"%x\r\n%b\r\n" % (len(data), data)
