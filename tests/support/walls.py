@@ -10,6 +10,8 @@ from backend import sandbox
 @pytest.fixture(autouse=True)
 def needs_walls() -> None:
     """Skip the test, with the reason, where the sandbox cannot run."""
+    # An instance that another test has built in this process may have left the sandbox switched off.
+    sandbox.set_requirement(None)
     reason = sandbox.unavailable()
     if reason is not None:
         pytest.skip(reason)

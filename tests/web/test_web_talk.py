@@ -238,10 +238,10 @@ def test_a_run_is_undone_beside_the_chat_and_a_conflict_is_told(web, open_page: 
 
 def test_reused_failed_and_cached_results_say_so(web, open_page: Opener) -> None:
     project, conversation = place(web, "States")
-    twice = [Call("get_weather", {"city": "Oslo"}), Call("get_weather", {"city": "Oslo"})]
+    twice = [Call("get_weather", {"city": "Bergen"}), Call("get_weather", {"city": "Bergen"})]
     web.answers["All states."] = [
         Turn(tool_calls=[*twice, Call("file_read", {"path": "../secret"})]),
-        Turn(tool_calls=[Call("get_weather", {"city": "Oslo"})]),
+        Turn(tool_calls=[Call("get_weather", {"city": "Bergen"})]),
         Turn(text="Done."),
     ]
     web.ask(conversation, "All states.")
